@@ -12,6 +12,7 @@ mod demo;
 mod dist;
 mod forges;
 mod kernels;
+mod lints;
 mod mpi_plugin;
 mod need;
 mod package_manager;

@@ -28,7 +28,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args {
         [] => one(root, &checkout::folder(root).join("release").join(abi::FILE_NAME)),
         [out, file] if out == "--out" => one(root, Path::new(file)),
-        [each] if each == "--each" => self::each(root),
+        [each] if each == "--each" => self::each(root, &this_program()?),
         other => bail!("unknown arguments {:?}; allowed: --out FILE, or --each", other.join(" ")),
     }
 }
@@ -57,12 +57,22 @@ pub fn lint(root: &Path) -> Result<()> {
     step::run(clippy.args(["--", "-D", "warnings"]))
 }
 
-/// One plug-in for each MPI of this machine, each in a process of its own: two MPIs cannot be opened in one.
-fn each(root: &Path) -> Result<()> {
+/// This program's file; asked before it is compiled anew, because the kernel has no name for a file that was replaced.
+///
+/// # Errors
+/// The kernel does not say.
+pub fn this_program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program")
+}
+
+/// One plug-in for each MPI of this machine, each in a process of its own of this program: two MPIs cannot be opened in one.
+///
+/// # Errors
+/// There is no MPI, or one cannot be built or opened.
+pub fn each(root: &Path, xtask: &Path) -> Result<()> {
     if let Some(why) = lacking() {
         bail!("{why}. {}", package_manager::by_hand(&missing(MPI, present)));
     }
-    let xtask = std::env::current_exe().context("cannot find this program")?;
     let mut built: Option<PathBuf> = None;
     for mpicc in compilers() {
         let folder = target(root, Some(OsStr::new(mpicc)))?;
@@ -70,7 +80,7 @@ fn each(root: &Path) -> Result<()> {
             begin_with(root, &other, &folder)?;
         }
         let out = root.join("target/mpi").join(mpicc).join(abi::FILE_NAME);
-        step::run(Command::new(&xtask).args(["mpi-plugin", "--out"]).arg(out).env("MPICC", mpicc).current_dir(root))?;
+        step::run(Command::new(xtask).args(["mpi-plugin", "--out"]).arg(out).env("MPICC", mpicc).current_dir(root))?;
     }
     Ok(())
 }

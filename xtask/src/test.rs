@@ -8,10 +8,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Result, bail};
 
-use crate::{campaign, forges, mpi_plugin, python_tools, scripts, setup, site, skips, step, tidy};
+use crate::{campaign, forges, lints, mpi_plugin, python_tools, scripts, setup, site, skips, step, tidy};
 
 /// Everything but the MPI plug-in, which needs an MPI and is built and linted by `mpi_plugin`.
 const WITHOUT_MPI: [&str; 3] = ["--workspace", "--exclude", "numabench-mpi-plugin"];
@@ -32,35 +33,35 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         bail!("takes no arguments, but was given {:?}; for single tests use `cargo nextest run`", args.join(" "));
     }
     setup::build()?;
-    setup::labs(root);
 
     let mut failed = Failed::default();
     failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
+    // What only tests and the other checks need is fetched while everything is compiled, and the plug-ins, each of which is one crate after the other, are compiled beside it.
+    let xtask = mpi_plugin::this_program()?;
+    let (compiled, plugin) = thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            setup::labs(root);
+            plugin(root, &xtask)
+        });
+        let compiled = lints::compile(root, &WITHOUT_MPI);
+        (compiled, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    failed.unless("compiling, with lints", compiled);
+    failed.unless("mpi-plugin", plugin);
     failed.unless("scripts", scripts::check(root));
     failed.unless("files of forges", forges::check(root));
     failed.unless("site", site::check(root));
-    let with = |words: &[&'static str]| [&WITHOUT_MPI, words].concat();
-    failed.unless("clippy", component(root, "clippy", &with(&["--all-targets", "--", "-D", "warnings"])));
     // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer than most of the steps.
     failed.unless("machete", third(root, "machete", &[]));
     failed.unless("deny", third(root, "deny", &DENY));
-    match mpi_plugin::lacking() {
-        Some(why) => eprintln!("test: note: the MPI plug-in is neither built nor linted: {why}"),
-        None => {
-            failed.unless("mpi-plugin", mpi_plugin::run(root, &["--each".to_owned()]));
-            if cargo_has("clippy") {
-                failed.unless("clippy of mpi-plugin", mpi_plugin::lint(root));
-            }
-        }
-    }
     if let Err(so_far) = failed.result() {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
     if cargo_has("nextest") {
         let target = root.join("target");
         skips::forget(&target);
-        failed.unless("tests", nextest(root, &with(&["--profile", "ci"])));
+        failed.unless("tests", nextest(root, &[&WITHOUT_MPI[..], &["--profile", "ci"]].concat()));
         let in_ci = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
         failed.unless("tests left out", skips::count(&target, in_ci));
     } else {
@@ -75,6 +76,16 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     // The binary that the tests have built.
     failed.unless("campaign", campaign::run(root, &[]));
     failed.result()
+}
+
+/// Builds and lints the MPI plug-in, or says why not.
+fn plugin(root: &Path, xtask: &Path) -> Result<()> {
+    if let Some(why) = mpi_plugin::lacking() {
+        eprintln!("test: note: the MPI plug-in is neither built nor linted: {why}");
+        return Ok(());
+    }
+    mpi_plugin::each(root, xtask)?;
+    if cargo_has("clippy") { mpi_plugin::lint(root) } else { Ok(()) }
 }
 
 /// The names of the checks that failed.
@@ -140,9 +151,9 @@ impl Drop for LaunchFolder {
 
 fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     let _launches = LaunchFolder::kept();
-    let at_once = at_once(std::thread::available_parallelism().map_or(1, usize::from));
-    let mut nextest = Command::new("cargo");
-    nextest.args(["nextest", "run"]).args(args).args(["--test-threads", &at_once.to_string()]).current_dir(root);
+    let threads = threads(thread::available_parallelism().map_or(1, usize::from));
+    let mut nextest = lints::linting(Command::new("cargo"));
+    nextest.args(["nextest", "run"]).args(args).args(["--test-threads", &threads.to_string()]).current_dir(root);
     // `setup` has said why where there are none.
     if let Ok(folder) = python_tools::ready() {
         nextest.envs(python_tools::variables(&folder)?);
@@ -150,10 +161,11 @@ fn nextest(root: &Path, args: &[&str]) -> Result<()> {
     step::run(&mut nextest)
 }
 
-/// How many tests run at once. Launches, labs and time limits make many of them wait most of their time, so that a few CPUs take twice as many. With three times as many a run is a tenth
-/// shorter, and tests of what happens within a time fail now and then; where there are many CPUs, memory and processes are what there is not twice as much of.
-fn at_once(cpus: usize) -> usize {
-    cpus.max((2 * cpus).min(12))
+/// How many threads tests are given at once: two each, and one where a test waits most of its time (`.config/nextest.toml`). A few CPUs take twice as many tests as they are: launches and files
+/// make them wait as well. With three times as many, tests of what happens within a time fail now and then; where there are many CPUs, memory and processes are what there is not twice as
+/// much of.
+fn threads(cpus: usize) -> usize {
+    2 * cpus.max((2 * cpus).min(12))
 }
 
 fn cargo_has(subcommand: &str) -> bool {
@@ -168,7 +180,7 @@ fn plain_cargo() -> Command {
 }
 
 fn cargo(root: &Path, args: &[&str]) -> Result<()> {
-    step::run(plain_cargo().args(args).current_dir(root))
+    step::run(lints::linting(plain_cargo()).args(args).current_dir(root))
 }
 
 #[cfg(test)]
@@ -176,8 +188,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_cpus_take_more_tests_than_they_are_and_many_take_as_many() {
-        assert_eq!([1, 2, 3, 12, 64].map(at_once), [2, 4, 6, 12, 64]);
+    fn a_few_cpus_take_twice_as_many_tests_as_they_are_and_many_take_as_many() {
+        assert_eq!([1, 2, 3, 12, 64].map(threads), [4, 8, 12, 24, 128]);
     }
 
     #[test]
