@@ -44,7 +44,7 @@ pub use error::{BindError, ExecError, StartError};
 pub use place::{MemoryWish, Place, PlaceError, Wish};
 pub use pool::{Pool, PoolOwner};
 pub use rank_slot::{RankSlot, RankSlotError};
-pub use variables::{Nameless, Variable};
+pub use variables::{Nameless, Variable, environment};
 pub use visible::VisibleGpu;
 
 use visible::VisibleGpus;

@@ -6,6 +6,7 @@
 //! all of that (ROCm's documentation, "GPU isolation techniques"). OpenMP's variables are set only where the user set none that decides the same.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use placement::TargetId;
 use stats::IdSet;
@@ -21,6 +22,12 @@ const HIP: &str = "HIP_VISIBLE_DEVICES";
 
 /// A variable and its value.
 pub type Variable = (&'static str, String);
+
+/// The variables that are set for this process and are text: one whose bytes are none says nothing of GPUs and ranks.
+pub fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(text).collect()
+}
 
 /// GPUs cannot be named by a variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -21,9 +21,9 @@ pub type Build<'a> = &'a dyn Fn(&RunState, Option<Exit>) -> Document;
 
 /// What a run ended with.
 #[derive(Debug)]
-pub struct Ended {
+pub struct Ended<D = Document> {
     /// The whole document.
-    pub document: Document,
+    pub document: D,
     /// The code to end with.
     pub exit: Exit,
     /// Where the document is kept, where it is.

@@ -16,7 +16,8 @@
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
-//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `ending` how the process does.
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `start_fault` why a program was not started, `ending` how the process ends;
+//! * `scratch` a folder for what only this process reads.
 
 pub mod appended;
 pub mod backends;
@@ -59,8 +60,10 @@ mod peers;
 mod pieces;
 mod ping_pong;
 mod reach;
+pub mod scratch;
 mod session;
 pub mod signals;
+pub mod start_fault;
 mod suite;
 mod sweep;
 mod sync;

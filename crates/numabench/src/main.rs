@@ -14,11 +14,7 @@ mod output_file;
 mod progress;
 mod result_output;
 mod schemas;
-mod scratch;
-mod start_fault;
 mod terminal;
-mod trial;
-mod variables;
 mod version;
 mod watched;
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use experiments::observer::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pingpong::{RankCase, RunState};
-use stats::units::counted;
+use stats::units::{counted, spoken_seconds};
+use trial::session::TrialObserver;
 
 /// A case is this many steps long.
 const STEPS: u64 = 100;
@@ -34,6 +35,15 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
         if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, first: Cell::default() }
+    }
+
+    /// A line of words alone, empty yet.
+    pub fn of_words(quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(None, target(quiet));
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
         }
         Self { bar, first: Cell::default() }
     }
@@ -69,21 +79,19 @@ impl Observer for Progress {
     }
 }
 
-/// `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn seconds(seconds: f64) -> String {
-    if seconds < 10.0 {
-        return format!("{:.1} s", seconds.max(0.0));
+impl TrialObserver for Progress {
+    fn progress(&mut self, line: &str) {
+        self.bar.set_message(line.to_owned());
+        self.bar.tick();
     }
-    let whole = seconds.round() as u64;
-    match whole {
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+
+    fn ended(&mut self) {
+        self.clear();
     }
 }
 
 /// Where a line of progress goes: nowhere unless standard error is a terminal that can take it back.
-pub fn target(quiet: bool) -> ProgressDrawTarget {
+fn target(quiet: bool) -> ProgressDrawTarget {
     let takes_lines_back = std::env::var("TERM").is_ok_and(|terminal| terminal != "dumb");
     let shown = !quiet && takes_lines_back && std::io::stderr().is_terminal();
     if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
@@ -98,9 +106,9 @@ fn left((began, first): (Duration, f64), (now, part): (Duration, f64)) -> Option
 /// The seconds that are left, as sure as they are when this part is done.
 fn told(left: f64, part: f64) -> String {
     if part >= KNOWN_FROM {
-        return format!("about {}", seconds(left));
+        return format!("about {}", spoken_seconds(left));
     }
-    let [shortest, longest] = EARLY.map(|factor| seconds(left * factor));
+    let [shortest, longest] = EARLY.map(|factor| spoken_seconds(left * factor));
     format!("{shortest} to {longest}")
 }
 

@@ -7,6 +7,7 @@ use experiments::document::Origin;
 use experiments::journal::Ended;
 use render::terminal::{Style, brief, table_beside};
 use report::sink::Sink;
+use serde::Serialize;
 
 use crate::args::ColorChoice;
 use crate::began::Began;
@@ -63,20 +64,29 @@ impl Output<'_> {
 
     /// Prints what was asked for. The table comes whatever became of the document.
     pub fn show(&self, ended: Ended) -> Result<Exit, Fault> {
-        let Ended { document, exit, saved_to, fault } = ended;
-        let printed = if self.json == Some(Path::new("-")) {
-            let json = report::json::json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-            terminal::print_document(&json)
-        } else {
-            let saved_to = saved_to.map(|path| path.display().to_string());
+        show(ended, self.json, |document, saved_to| {
             let (width, color) = (terminal::width(), terminal::color(self.color));
             let style = Style { width, color, quiet: self.quiet, saved_to };
-            let text = match self.extent {
-                Extent::Full => table_beside(&document, &style, self.reference),
-                Extent::Screen => brief(&document, &style, self.reference, terminal::has_letters()),
-            };
-            terminal::print(text.as_bytes())
-        };
-        fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
+            match self.extent {
+                Extent::Full => table_beside(document, &style, self.reference),
+                Extent::Screen => brief(document, &style, self.reference, terminal::has_letters()),
+            }
+        })
     }
+}
+
+/// Prints the document where it was asked for on standard output, else its table, which is told where the document is.
+pub fn show<D: Serialize>(
+    ended: Ended<D>,
+    json: Option<&Path>,
+    table: impl FnOnce(&D, Option<String>) -> String,
+) -> Result<Exit, Fault> {
+    let Ended { document, exit, saved_to, fault } = ended;
+    let printed = if json == Some(Path::new("-")) {
+        let bytes = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+        terminal::print_document(&bytes)
+    } else {
+        terminal::print(table(&document, saved_to.map(|path| path.display().to_string())).as_bytes())
+    };
+    fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
 }

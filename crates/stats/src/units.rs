@@ -13,7 +13,7 @@ mod sizes;
 
 pub use carried::{about_size, carried, duration_carried};
 pub use counted::counted;
-pub use duration::{DurationError, duration_ns, parse_duration};
+pub use duration::{DurationError, duration_ns, parse_duration, spoken_seconds};
 pub use rate::rate;
 pub use size::{MOST_BYTES, SizeError, parse_size, rounded_size, size};
 pub use sizes::{MAX_SIZES, SizesError, parse_sizes};

@@ -10,23 +10,43 @@
 //!
 //! Acting:
 //! * `run` one run of a program, timed and reaped (`reap`), with a time limit; `eyes` what its ranks are seen to have meanwhile;
-//! * `conduct` block after block until it is enough, over a `Runner` that tests replace.
+//! * `conduct` block after block until it is enough, over a `Runner` that tests replace; `runner` the one that starts programs.
 //!
-//! What a variant is in words of placements and launchers is the caller's to say: here it is a command, an environment and a way to bind.
+//! From what is asked for to the document, as `numabench trial` goes and any other caller can:
+//! ```text
+//! TrialOptions ─► PlannedTrial ─► WarmedUpTrial ─► TrialDocument
+//!                            └──► FalseAlarms: the baseline against itself
+//! ```
+//! * `options` what is asked for; `session` what a trial is given beside: where it is kept, what ends it early, who is told how far it is;
+//! * `planned` the variants (`variants`: strategies, launch lines and values, each as a command, an environment and a binding; `placed` a strategy's place,
+//!   `through_exec` a variant as options of `exec` and of a launcher), the metrics, and when it is enough;
+//! * `warmed_up` the blocks and their end; `against_itself` how often a difference is claimed where there is none; `document` what is kept and shown.
+//!
+//! Nothing is printed. Left out: how options are typed, the terminal, and what a table of the document looks like.
 
 #![forbid(unsafe_code)]
 
+pub mod against_itself;
 pub mod answer;
 pub mod conduct;
 pub mod decide;
+mod document;
 pub mod drift;
 pub mod eyes;
 pub mod guardian;
 pub mod looks;
 pub mod metric;
+pub mod options;
 pub mod order;
+mod placed;
+pub mod planned;
 pub mod proof;
 mod reap;
 pub mod run;
+mod runner;
+pub mod session;
 pub mod start;
 pub mod template;
+mod through_exec;
+mod variants;
+pub mod warmed_up;

@@ -1,4 +1,4 @@
-//! A run's figure: its wall time, a number in its output, or one in a file that it wrote.
+//! A run's figure: its wall time, a number in its output, or one in a file that it wrote; and the metrics asked for, in order, with the wall time beside them.
 //!
 //! A file that the run did not write is an error and no figure: yesterday's result would else be every run's. Figures are positive, because
 //! what is compared is their ratio.
@@ -7,9 +7,17 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use experiments::Fault;
 use regex_lite::Regex;
 use report::read::number_at;
+use report::trial::TrialMetric;
 use stats::interval::median;
+
+use crate::decide::Better;
+use crate::options::TrialOptions;
+
+/// The name of the metric that starting is a part of.
+pub const WALL: &str = "wall";
 
 /// File systems keep times in steps: a file may seem to be this much older than it is.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
@@ -60,7 +68,7 @@ impl Source {
     /// What documents and tables call it, unless two have the same name.
     pub fn name(&self) -> String {
         match self {
-            Self::Wall => "wall".to_owned(),
+            Self::Wall => WALL.to_owned(),
             Self::Output { pattern, .. } => {
                 let before = pattern.as_str().split('(').next().unwrap_or_default();
                 let plain: String = before.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
@@ -125,6 +133,62 @@ fn written(file: &PathBuf, began: SystemTime) -> Result<Vec<u8>, String> {
         return Err(format!("{} is older than the run: the program did not write it", file.display()));
     }
     topo::read_input(file, MOST_BYTES).map_err(|error| format!("{} cannot be read: {error}", file.display()))
+}
+
+/// A metric, and where its figure comes from.
+pub(crate) struct Metric {
+    /// As the document has it.
+    pub described: TrialMetric,
+    /// Where the figure comes from.
+    pub source: Source,
+}
+
+/// The metrics; the first decides.
+///
+/// # Errors
+/// A pattern that is none, or nobody says what is better.
+pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
+    let mut sources = Vec::new();
+    for pattern in &options.patterns {
+        let source = Source::pattern(pattern, options.all_matches);
+        sources.push(source.map_err(|why| Fault::usage(format!("--metric: {why}")))?);
+    }
+    sources.extend(options.json.iter().cloned().map(|(file, pointer)| Source::Json { file, pointer }));
+    sources.extend(options.files.iter().cloned().map(Source::File));
+    let directions = match (sources.len(), options.better.as_slice()) {
+        (0, [] | [Better::Lower]) => Vec::new(),
+        (0, _) => {
+            return Err(Fault::usage("--better higher needs a metric: of the wall time less is better"));
+        }
+        (_, []) => {
+            return Err(Fault::usage(
+                "say whether less or more of the metric is better: --better lower or --better higher",
+            ));
+        }
+        (count, [one]) => vec![*one; count],
+        (count, all) if all.len() == count => all.to_vec(),
+        (count, all) => {
+            let text =
+                format!("--better has {} words for {count} metrics: give one word for all, or one for each", all.len());
+            return Err(Fault::usage(text));
+        }
+    };
+    let mut metrics: Vec<Metric> = Vec::new();
+    for (source, direction) in sources.into_iter().zip(directions) {
+        let name = unused(source.name(), &metrics);
+        let more_is_better = direction == Better::Higher;
+        metrics.push(Metric { described: TrialMetric { name, unit: None, more_is_better }, source });
+    }
+    let wall = TrialMetric { name: WALL.to_owned(), unit: Some("s".to_owned()), more_is_better: false };
+    metrics.push(Metric { described: wall, source: Source::Wall });
+    Ok(metrics)
+}
+
+/// The name, with a number where another metric has it.
+fn unused(name: String, metrics: &[Metric]) -> String {
+    let is_free = |name: &String| name != WALL && metrics.iter().all(|metric| metric.described.name != *name);
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::trial::decide::Better;
+use ::trial::options::{TrialOptions, Vary};
 use clap::ValueEnum;
 use placement::Strategy;
 
 use super::exec::Sees;
-use super::{ColorChoice, duration, percent, whole};
+use super::{ColorChoice, duration, each, percent, whole};
 
 /// `numabench trial`.
 #[derive(Debug, clap::Args)]
@@ -22,7 +24,7 @@ pub struct Trial {
     #[arg(long, value_name = "LINE", help_heading = "What is tried")]
     pub launch: Vec<String>,
     /// Values of an environment variable, or of membind (local, interleave, none, or a NUMA node): each is tried with each placement
-    #[arg(long, value_name = "NAME=V1,V2", value_parser = vary, help_heading = "What is tried")]
+    #[arg(long, value_name = "NAME=V1,V2", help_heading = "What is tried")]
     pub vary: Vec<Vary>,
     /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it [default: own under a launcher;
     /// near for a program on its own and under torchrun]
@@ -93,6 +95,33 @@ pub struct Trial {
     pub program: Vec<OsString>,
 }
 
+impl Trial {
+    /// What is to be tried.
+    pub fn options(&self) -> TrialOptions {
+        TrialOptions {
+            program: self.program.clone(),
+            placements: self.placements.clone(),
+            launch: self.launch.clone(),
+            vary: self.vary.clone(),
+            shows_all_gpus: self.gpu.map(|sees| sees == Sees::Near),
+            against_itself: self.aa.is_some(),
+            patterns: self.metric.clone(),
+            all_matches: self.metric_all,
+            json: self.metric_json.clone(),
+            files: self.metric_file.clone(),
+            better: each(&self.better),
+            equivalence: self.equivalence,
+            max_runs: self.max_runs,
+            max_time: self.max_time,
+            run_timeout: self.run_timeout,
+            seed: self.seed,
+            expect: self.expect.clone(),
+            keep: self.keep.clone(),
+            numabench: None,
+        }
+    }
+}
+
 /// What is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Direction {
@@ -102,28 +131,13 @@ pub enum Direction {
     Higher,
 }
 
-/// Values of a variable, or of `membind`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vary {
-    /// The variable's name, or `membind`.
-    pub name: String,
-    /// The values.
-    pub values: Vec<String>,
-}
-
-fn vary(text: &str) -> Result<Vary, String> {
-    let wrong = || {
-        format!(
-            "\"{text}\" is not a list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave"
-        )
-    };
-    let (name, values) = text.split_once('=').ok_or_else(wrong)?;
-    let values: Vec<String> = values.split(',').map(str::to_owned).collect();
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if !is_name || values.iter().any(String::is_empty) {
-        return Err(wrong());
+impl From<Direction> for Better {
+    fn from(asked: Direction) -> Self {
+        match asked {
+            Direction::Lower => Self::Lower,
+            Direction::Higher => Self::Higher,
+        }
     }
-    Ok(Vary { name: name.to_owned(), values })
 }
 
 fn json_metric(text: &str) -> Result<(PathBuf, String), String> {

@@ -23,9 +23,9 @@ use crate::args::check::Check;
 use crate::cmd::check_bandwidth;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::start_fault::not_started;
 use crate::{output_file, terminal};
 use experiments::backends;
+use experiments::start_fault::not_started;
 
 /// Of a gres.conf: a line a GPU and node group has some hundred bytes.
 const MOST_SITE_FILE: u64 = 1 << 20;

@@ -16,6 +16,7 @@ use analysis::baseline::{Baseline, Value, values};
 use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
 use analysis::slower_twins::slower_memory;
 use anyhow::{Context, anyhow};
+use experiments::scratch::Scratch;
 use report::Document;
 use report::slower_twin::SlowerTwin;
 
@@ -26,7 +27,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::fleet;
 use crate::output_file;
-use crate::scratch::Scratch;
 use crate::terminal;
 
 /// What a pass measures of copies to the GPUs and back: 64 MiB is large enough for the link's rate, and eight GPUs take two seconds.

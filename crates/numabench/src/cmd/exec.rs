@@ -1,7 +1,8 @@
 //! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
 
-use ::exec::{Asked, MemoryWish, Wish, become_program, bind, plan, report};
+use ::exec::{Asked, MemoryWish, Wish, become_program, bind, environment, plan, report};
 use ::place::Saved;
+use experiments::start_fault::{not_started, refused};
 use placement::{TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
@@ -9,9 +10,7 @@ use trial::eyes::{ASKED, Asked as Place, MARK};
 use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::start_fault::{not_started, refused};
 use crate::terminal;
-use crate::variables::environment;
 
 /// Runs the command. It comes back only where the program is not started.
 pub fn run(args: &Exec) -> Result<Exit, Fault> {

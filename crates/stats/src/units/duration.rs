@@ -56,6 +56,19 @@ pub fn duration_ns(ns: f64) -> String {
     format!("{} {unit}", significant(ns / unit_ns))
 }
 
+/// A time for people, from seconds: `1.4 s`, `14 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn spoken_seconds(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{:.1} s", seconds.max(0.0));
+    }
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole / 60 % 60),
+    }
+}
+
 /// The unit that fits, in nanoseconds, and its name.
 pub(super) fn in_unit(ns: f64) -> (f64, &'static str) {
     // 999.995 is where five digits round up to 1000.0, which the next unit says as 1.0000.

@@ -15,6 +15,9 @@ pub struct Scratch {
 
 impl Scratch {
     /// A new one, whose name begins so.
+    ///
+    /// # Errors
+    /// It cannot be made.
     pub fn new(prefix: &str) -> io::Result<Self> {
         ranks::left::sweep(&std::env::temp_dir(), prefix);
         let folder = TempDir::with_prefix(prefix)?;

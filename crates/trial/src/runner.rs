@@ -6,32 +6,32 @@
 //! a file of its own. The document is written after every run, so that a trial that is killed can be taken up.
 
 use std::fs;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use experiments::scratch::Scratch;
+use experiments::{Exit, Fault};
+use report::sink::Sink;
 use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart};
-use topo::Topology;
-use trial::conduct::Runner;
-use trial::decide::Standing;
-use trial::eyes;
-use trial::guardian::Guardian;
-use trial::metric::Ended;
-use trial::order::order;
-use trial::proof::{Proof, proof};
-use trial::run::{EndedBy, NotRun, Ran, Task, run};
-use trial::start::start_of;
+use stats::units::{counted, spoken_seconds};
 
-use super::metrics::Metric;
-use super::variants::Variant;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::progress::{self, seconds};
-use crate::scratch::Scratch;
-use crate::signals::Signals;
+use crate::conduct::Runner;
+use crate::decide::Standing;
+use crate::document::{State, TrialFacts, build, json};
+use crate::eyes;
+use crate::guardian::Guardian;
+use crate::looks;
+use crate::metric::{Ended, Metric};
+use crate::order::order;
+use crate::planned::PlannedTrial;
+use crate::proof::{Proof, proof};
+use crate::run::{EndedBy, NotRun, Ran, Task, run};
+use crate::session::TrialSession;
+use crate::start::start_of;
+use crate::variants::Variant;
 
 /// When a run is looked at whose length nobody knows yet.
 const WARM_UP_LOOKS: [u64; 7] = [10, 50, 200, 1000, 5000, 20_000, 60_000];
@@ -51,97 +51,63 @@ const NOTHING_ENDS_WITHIN: Duration = Duration::from_secs(60);
 /// So much of a failed run's output is shown.
 const TAIL_LINES: usize = 5;
 
-/// Called after each run.
-pub type Keep<'k> = dyn FnMut(&[TrialRun], f64) + 'k;
-
-/// What the runs of a trial have in common.
-pub struct Session<'s> {
-    /// The variants.
-    pub variants: &'s [Variant],
-    /// The metrics.
-    pub metrics: &'s [Metric],
-    /// The machine that ranks are looked at on.
-    pub topology: &'s Topology,
-    /// What the user wants.
-    pub signals: &'s Signals,
-    /// When a run is ended.
-    pub timeout: Option<Duration>,
-    /// Where outputs are kept.
-    pub kept_in: &'s Path,
+/// Who makes the runs of a trial, and what they have in common.
+pub(crate) struct ProgramRunner<'t> {
+    /// What is known of the trial.
+    pub facts: TrialFacts<'t>,
+    /// What the trial is given beside what it tries.
+    pub session: TrialSession<'t>,
     // Before the folder: while it lives, it removes that if this process is killed.
     guardian: Guardian,
     folder: Scratch,
     began: Instant,
-    before_s: f64,
     /// What a run of each variant took in the warm-up, in seconds.
     usual_s: Vec<Option<f64>>,
     /// What a look costs, in seconds.
     look_s: f64,
-    keep: Box<Keep<'s>>,
-    progress: ProgressBar,
+    has_complained: bool,
 }
 
-impl<'s> Session<'s> {
-    /// A session that begins now; `before_s` seconds were spent on the trial before.
+impl<'t> ProgramRunner<'t> {
+    /// One that begins now.
     ///
     /// # Errors
     /// No folder for outputs can be made.
-    #[expect(clippy::too_many_arguments, reason = "each is one thing that all runs have in common")]
-    pub fn new(
-        variants: &'s [Variant],
-        metrics: &'s [Metric],
-        topology: &'s Topology,
-        signals: &'s Signals,
-        timeout: Option<Duration>,
-        kept_in: &'s Path,
-        before_s: f64,
-        keep: Box<Keep<'s>>,
-    ) -> Result<Self, Fault> {
+    pub fn new(trial: &'t PlannedTrial, session: TrialSession<'t>) -> Result<Self, Fault> {
+        let no_result = |what: &str, error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"));
         let folder = Scratch::new("numabench-trial-")
-            .context("no folder for the runs' output can be made in the temporary folder")
-            .map_err(|error| Fault::new(Exit::NoResult, error))?;
-        let guardian = Guardian::set(&mark_of(folder.path()), folder.path())
-            .context("the process that ends the program should this one be killed cannot be started: see ulimit -u and the job's limit of processes")
-            .map_err(|error| Fault::new(Exit::NoResult, error))?;
-        let usual_s = vec![None; variants.len()];
-        let progress = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let began = Instant::now();
+            .map_err(|error| no_result("no folder for the runs' output can be made in the temporary folder", error))?;
+        let guardian = Guardian::set(&mark_of(folder.path()), folder.path()).map_err(|error| {
+            let what = "the process that ends the program should this one be killed cannot be started: see ulimit -u and the job's limit of processes";
+            no_result(what, error)
+        })?;
         Ok(Self {
-            variants,
-            metrics,
-            topology,
-            signals,
-            timeout,
-            kept_in,
+            facts: TrialFacts { trial, starts: Vec::new() },
+            session,
             guardian,
             folder,
-            began,
-            before_s,
-            usual_s,
+            began: Instant::now(),
+            usual_s: vec![None; trial.variants.all.len()],
             look_s: eyes::cost_of_a_look().as_secs_f64(),
-            keep,
-            progress,
+            has_complained: false,
         })
     }
 
-    /// Shows how far it is from now on, where there is a terminal to show it on.
-    pub fn show(&mut self, quiet: bool) {
-        self.progress.set_draw_target(progress::target(quiet));
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            self.progress.set_style(style);
-        }
+    /// The variants.
+    fn variants(&self) -> &'t [Variant] {
+        &self.facts.trial.variants.all
     }
 
-    /// Takes the line away.
-    pub fn clear(&self) {
-        self.progress.finish_and_clear();
+    /// The code for a trial that the user ended.
+    fn interrupted(&self) -> Fault {
+        Fault::silent(self.session.signals.exit().unwrap_or(Exit::NoResult))
     }
 
     /// What a variant takes, as far as runs of it are known.
     pub fn learn(&mut self, runs: &[TrialRun]) {
-        for (at, variant) in self.variants.iter().enumerate() {
+        for (variant, usual_s) in self.variants().iter().zip(&mut self.usual_s) {
             let own = |run: &&TrialRun| run.variant == variant.described.name && run.outcome == TrialOutcome::Counted;
-            self.usual_s[at] = runs.iter().rev().find(own).map(|run| run.wall_s);
+            *usual_s = runs.iter().rev().find(own).map(|run| run.wall_s);
         }
     }
 
@@ -155,23 +121,22 @@ impl<'s> Session<'s> {
     /// # Errors
     /// A variant that does not run, or gives no figure: better now than after the first hour.
     pub fn warm_up(&mut self, runs: &mut Vec<TrialRun>) -> Result<(), Fault> {
-        for variant in 0..self.variants.len() {
-            let name = &self.variants[variant].described.name;
+        for (variant, Variant { described, .. }) in self.variants().iter().enumerate() {
+            let (name, line) = (&described.name, &described.line);
             if runs.iter().any(|run| run.block == 0 && run.variant == *name) {
                 continue;
             }
             let run = self.run(0, variant)?;
-            let outcome = run.outcome;
-            let (line, reason) = (&self.variants[variant].described.line, run.reason.clone().unwrap_or_default());
-            match outcome {
+            match run.outcome {
                 TrialOutcome::Counted | TrialOutcome::Misplaced => {}
-                TrialOutcome::Interrupted => return Err(Fault::silent(self.signals.exit().unwrap_or(Exit::NoResult))),
+                TrialOutcome::Interrupted => return Err(self.interrupted()),
                 _ => {
                     let kept = run
                         .output_file
                         .as_ref()
                         .map_or(String::new(), |file| format!("\n  its output is in {file}{}", tail(file)));
-                    return Err(Fault::usage(anyhow!(
+                    let reason = run.reason.unwrap_or_default();
+                    return Err(Fault::usage(format!(
                         "the warm-up run of {name} does not count: {reason}\n  its line: {line}{kept}"
                     )));
                 }
@@ -187,16 +152,17 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// The user wants to end.
-    pub fn starts(&self, equivalence: f64, seed: u64) -> Result<Vec<TrialStart>, Fault> {
+    pub fn starts(&self) -> Result<Vec<TrialStart>, Fault> {
         let (most, least, long) = STARTS;
+        let (equivalence, seed) = (self.facts.trial.plan.rule.equivalence, self.facts.trial.plan.seed);
         let quickest = self.usual_s.iter().copied().flatten().fold(f64::INFINITY, f64::min);
-        let mut seconds: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); self.variants.len()];
+        let mut seconds: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); self.variants().len()];
         let clock = Instant::now();
         for turn in 0..=most {
-            for variant in order(seed, turn, self.variants.len()) {
+            for variant in order(seed, turn, self.variants().len()) {
                 let started = self.start(turn, variant);
                 if self.is_over() {
-                    return Err(Fault::silent(self.signals.exit().unwrap_or(Exit::NoResult)));
+                    return Err(self.interrupted());
                 }
                 match (started, &mut seconds[variant]) {
                     (None, own) => *own = None,
@@ -210,25 +176,42 @@ impl<'s> Session<'s> {
                 break;
             }
         }
-        let names = self.variants.iter().map(|variant| &variant.described.name);
+        let names = self.variants().iter().map(|variant| &variant.described.name);
         Ok(names.zip(&seconds).filter_map(|(name, seconds)| start_of(name, seconds.as_ref()?)).collect())
     }
 
     /// Seconds from the start to the end of a program that does nothing; `None` where it did not end well.
     fn start(&self, turn: usize, variant: usize) -> Option<f64> {
-        let Variant { environment, bind, start, .. } = &self.variants[variant];
+        let Variant { environment, bind, start, .. } = &self.variants()[variant];
         let task = Task {
             command: start,
             environment,
             bind: bind.as_deref(),
             output: &self.folder.path().join("start"),
-            timeout: Some(self.timeout.unwrap_or(NOTHING_ENDS_WITHIN).min(NOTHING_ENDS_WITHIN)),
+            timeout: Some(self.timeout().map_or(NOTHING_ENDS_WITHIN, |limit| limit.min(NOTHING_ENDS_WITHIN))),
             mark: &format!("{}-start-{turn}-{variant}", self.folder.path().display()),
             looks: &[],
             guardian: &self.guardian,
         };
         let ran = run(&task, &|| self.is_over(), &mut |_| Vec::new()).ok()?;
         ran.status.success().then_some(ran.wall.as_secs_f64())
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        self.facts.trial.options.run_timeout
+    }
+
+    /// Keeps the document up to date. That it cannot be kept is said once.
+    fn keep(&mut self, runs: &[TrialRun]) {
+        let state = State { runs, elapsed_s: self.elapsed_s(), stop: None, exit: None };
+        let kept = |sink: &Sink| {
+            let bytes = json(&build(&self.facts, state))?;
+            sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))
+        };
+        if let (Some(Err(fault)), false) = (self.session.sink.map(kept), self.has_complained) {
+            (self.session.say)(&format!("warning: the document could not be kept up to date: {fault}"));
+            self.has_complained = true;
+        }
     }
 
     fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {
@@ -250,11 +233,11 @@ fn mark_of(folder: &Path) -> String {
     format!("{}-", folder.display())
 }
 
-impl Runner for Session<'_> {
+impl Runner for ProgramRunner<'_> {
     type Error = Fault;
 
     fn run(&mut self, block: u32, variant: usize) -> Result<TrialRun, Fault> {
-        let Variant { described, command, environment, bind, .. } = &self.variants[variant];
+        let Variant { described, command, environment, bind, .. } = &self.variants()[variant];
         let output = self.folder.path().join("output");
         let (mark, looks) = (self.mark(block, variant), self.look_times(block, variant));
         let task = Task {
@@ -262,37 +245,36 @@ impl Runner for Session<'_> {
             environment,
             bind: bind.as_deref(),
             output: &output,
-            timeout: self.timeout,
+            timeout: self.timeout(),
             mark: &mark,
             looks: &looks,
             guardian: &self.guardian,
         };
         let began_s = self.elapsed_s();
-        let topology = self.topology;
-        let ran = run(&task, &|| self.signals.exit().is_some(), &mut |mark| eyes::look(topology, mark));
-        let ran = ran.map_err(|why| Fault::new(exit_of(&why), anyhow!("{}: {why}", described.name)))?;
+        let trial = self.facts.trial;
+        let ran = run(&task, &|| self.is_over(), &mut |mark| eyes::look(&trial.topology, mark));
+        let ran = ran.map_err(|why| Fault::new(exit_of(&why), format!("{}: {why}", described.name)))?;
         let text = fs::read(&output).unwrap_or_default();
-        let mut made = made(&ran, block, &described.name, began_s, self.metrics, &text);
+        let mut made = made(&ran, block, &described.name, began_s, &trial.metrics, &text);
         if !matches!(made.outcome, TrialOutcome::Counted | TrialOutcome::Interrupted) {
-            made.output_file = Some(kept(self.kept_in, &made, &text)?);
+            made.output_file = Some(kept(&trial.options.keep, &made, &text)?);
         }
         Ok(made)
     }
 
     fn after(&mut self, runs: &[TrialRun], standing: &Standing) -> Result<(), Fault> {
-        let elapsed_s = self.elapsed_s();
-        (self.keep)(runs, elapsed_s);
-        self.progress.set_message(progress(runs, standing, self.variants, self.block_s()));
-        self.progress.tick();
+        self.keep(runs);
+        let line = progress(runs, standing, self.variants(), self.block_s());
+        self.session.observer.progress(&line);
         Ok(())
     }
 
     fn elapsed_s(&self) -> f64 {
-        self.before_s + self.began.elapsed().as_secs_f64()
+        self.facts.trial.before_s + self.began.elapsed().as_secs_f64()
     }
 
     fn is_over(&self) -> bool {
-        self.signals.exit().is_some()
+        self.session.signals.exit().is_some()
     }
 }
 
@@ -353,7 +335,7 @@ fn ended_how(status: ExitStatus) -> String {
 
 fn exit_of(why: &NotRun) -> Exit {
     match why {
-        NotRun::Start { error, .. } if error.kind() == std::io::ErrorKind::NotFound => Exit::NotFound,
+        NotRun::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => Exit::NotFound,
         NotRun::Start { .. } => Exit::NotExecutable,
         NotRun::Bind(_) | NotRun::Output { .. } => Exit::NoResult,
     }
@@ -365,9 +347,11 @@ fn kept(folder: &Path, run: &TrialRun, output: &[u8]) -> Result<String, Fault> {
         run.variant.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
     let file: PathBuf = folder.join(format!("block-{}-{plain}.out", run.block));
     let write = || fs::create_dir_all(folder).and_then(|()| fs::write(&file, output));
-    write()
-        .with_context(|| format!("cannot keep a run's output in {}: name another folder with --keep", file.display()))
-        .map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let refused = |error: io::Error| {
+        let text = format!("cannot keep a run's output in {}: name another folder with --keep", file.display());
+        Fault::new(Exit::NoResult, format!("{text}: {error}"))
+    };
+    write().map_err(refused)?;
     Ok(file.display().to_string())
 }
 
@@ -380,7 +364,7 @@ fn tail(file: &str) -> String {
 
 /// How far it is, in one line.
 fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_s: Option<f64>) -> String {
-    let counted = runs.iter().filter(|run| run.block > 0).count();
+    let made = runs.iter().filter(|run| run.block > 0).count();
     let best = standing
         .compared
         .iter()
@@ -388,10 +372,10 @@ fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_
         .filter_map(|(found, variant)| Some((found.ratio?, &variant.described.name)))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map_or("no look yet".to_owned(), |(ratio, name)| format!("{name} at {:.3} of the baseline", ratio));
-    let next = trial::looks::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > counted);
+    let next = looks::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > made);
     let left = next.zip(block_s).map_or(String::new(), |(look, block_s)| {
-        let blocks = look.blocks as f64 - counted as f64 / variants.len() as f64;
-        format!(", next look in {}", seconds(blocks * block_s))
+        let blocks = look.blocks as f64 - made as f64 / variants.len() as f64;
+        format!(", next look in {}", spoken_seconds(blocks * block_s))
     });
-    format!("{}, {best}{left}", stats::units::counted(counted, "run"))
+    format!("{}, {best}{left}", counted(made, "run"))
 }

@@ -1,15 +1,13 @@
 //! A variant in the words of `numabench exec`, and of the launcher whose own binding it takes the place of.
 
-use anyhow::anyhow;
 use exec::{Asked, MemoryWish, Wish};
+use experiments::Fault;
 use placement::Strategy;
-use trial::template::Template;
 
-use crate::args::exec::Sees;
-use crate::fault::Fault;
+use crate::template::Template;
 
 /// What `exec` is asked of memory, and whether numactl interleaves it.
-pub fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWish, bool), Fault> {
+pub(crate) fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWish, bool), Fault> {
     match membind {
         None if is_placed => Ok((MemoryWish::Local, false)),
         None | Some("none") => Ok((MemoryWish::Untouched, false)),
@@ -17,37 +15,35 @@ pub fn memory(membind: Option<&str>, is_placed: bool) -> Result<(MemoryWish, boo
         Some("interleave") => Ok((MemoryWish::Untouched, true)),
         Some(node) => match node.parse() {
             Ok(node) => Ok((MemoryWish::Node(node), false)),
-            Err(_) => Err(Fault::usage(anyhow!(
-                "--vary membind={node}: write local, interleave, none or a NUMA node's number"
-            ))),
+            Err(_) => {
+                let text = format!("--vary membind={node}: write local, interleave, none or a NUMA node's number");
+                Err(Fault::usage(text))
+            }
         },
     }
 }
 
-/// Which GPUs a placed program sees where nobody says it: a program on its own, and torchrun's workers, choose among all that they would see without
+/// Whether a placed program sees all GPUs where nobody says it: a program on its own, and torchrun's workers, choose among all that they would see without
 /// help; each rank of another launcher sees its own.
-pub fn sees(template: Option<&Template>) -> Sees {
-    match template.map(Template::launcher) {
-        None | Some("torchrun") => Sees::Near,
-        Some(_) => Sees::Own,
-    }
+pub(crate) fn shows_all(template: Option<&Template>) -> bool {
+    matches!(template.map(Template::launcher), None | Some("torchrun"))
 }
 
 /// The same as what `exec` is asked for.
-pub fn asked(strategy: Option<Strategy>, memory: MemoryWish, sees: Sees) -> Asked {
+pub(crate) fn asked(strategy: Option<Strategy>, memory: MemoryWish, shows_all: bool) -> Asked {
     let wish = Wish { strategy: strategy.unwrap_or_default(), memory, ..Wish::default() };
     let is_placed = strategy.is_some();
-    Asked { keep_cpus: !is_placed, shows_all: !is_placed || sees == Sees::Near, wish, ..Asked::default() }
+    Asked { keep_cpus: !is_placed, shows_all: !is_placed || shows_all, wish, ..Asked::default() }
 }
 
 /// The same as options of `numabench exec`.
-pub fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, sees: Sees) -> Vec<String> {
+pub(crate) fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, shows_all: bool) -> Vec<String> {
     let mut options: Vec<&str> = Vec::new();
     match strategy {
         Some(strategy) => options.extend(["--strategy", strategy.name()]),
         None => options.push("--keep-cpus"),
     }
-    if strategy.is_none() || sees == Sees::Near {
+    if strategy.is_none() || shows_all {
         options.extend(["--gpu", "near"]);
     }
     let mut options: Vec<String> = options.into_iter().map(str::to_owned).collect();
@@ -61,12 +57,12 @@ pub fn exec_options(strategy: Option<Strategy>, memory: MemoryWish, sees: Sees) 
 }
 
 /// The options by which `exec` binds nothing, hides nothing and sets nothing.
-pub fn nothing_changed() -> Vec<String> {
-    exec_options(None, MemoryWish::Untouched, Sees::Near)
+pub(crate) fn nothing_changed() -> Vec<String> {
+    exec_options(None, MemoryWish::Untouched, true)
 }
 
 /// The launcher's options that leave binding to `exec`.
-pub fn no_binding(launcher: &str) -> Vec<String> {
+pub(crate) fn no_binding(launcher: &str) -> Vec<String> {
     let words: &[&str] = match launcher {
         "srun" => &["--cpu-bind=none"],
         "mpiexec.hydra" | "mpiexec.mpich" | "mpirun.mpich" => &["-bind-to", "none"],
@@ -83,8 +79,8 @@ mod tests {
     #[test]
     fn an_exec_that_changes_nothing_is_asked_for_so() {
         assert_eq!(nothing_changed(), ["--keep-cpus", "--gpu", "near", "--membind", "none"]);
-        assert_eq!(exec_options(Some(Strategy::Worst), MemoryWish::Local, Sees::Own), ["--strategy", "worst"]);
-        assert_eq!(sees(None), Sees::Near, "a program on its own that drives all GPUs is to go on doing so");
+        assert_eq!(exec_options(Some(Strategy::Worst), MemoryWish::Local, false), ["--strategy", "worst"]);
+        assert!(shows_all(None), "a program on its own that drives all GPUs is to go on doing so");
     }
 
     #[test]

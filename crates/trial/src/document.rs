@@ -1,7 +1,6 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
-use std::cell::OnceCell;
-
+use experiments::{Exit, Fault};
 use report::TrialDocument;
 use report::document::Status;
 use report::trial::{
@@ -9,76 +8,65 @@ use report::trial::{
     TrialStop, TrialVerdict, schema_version,
 };
 use stats::interval::{median, median_interval};
-use trial::answer::{self, Answer};
-use trial::conduct::{Plan, figures, given_up};
-use trial::decide::{Better, Compared, Rule, Verdict, standing};
-use trial::drift::drift;
-use trial::start::{too_short, without_starting};
 
-use super::metrics::Metric;
-use super::variants::Variants;
-use crate::args::trial::Trial;
-use crate::exit::Exit;
+use crate::answer::{self, Answer};
+use crate::conduct::{Plan, figures, given_up};
+use crate::decide::{Better, Compared, Rule, Verdict, standing};
+use crate::drift::drift;
+use crate::metric::WALL;
+use crate::planned::PlannedTrial;
+use crate::start::{too_short, without_starting};
 
-/// What is known before the runs.
-pub struct Facts<'f> {
-    /// As typed; of a trial that is taken up, as it was typed first.
-    pub argv: Vec<String>,
-    /// When it began; of a trial that is taken up, when it began first.
-    pub started_at: String,
-    /// The arguments.
-    pub args: &'f Trial,
-    /// The variants.
-    pub variants: &'f Variants,
-    /// The metrics.
-    pub metrics: &'f [Metric],
-    /// When it is enough.
-    pub plan: &'f Plan,
-    /// The machine's name.
-    pub hostname: Option<String>,
+/// What is known before the blocks.
+pub(crate) struct TrialFacts<'t> {
+    /// The trial.
+    pub trial: &'t PlannedTrial,
     /// What starting costs; empty until it was measured, and where the wall time does not decide.
-    pub starts: OnceCell<Vec<TrialStart>>,
+    pub starts: Vec<TrialStart>,
 }
 
-impl Facts<'_> {
-    fn starts(&self) -> &[TrialStart] {
-        self.starts.get().map_or(&[], Vec::as_slice)
-    }
-
+impl TrialFacts<'_> {
     /// Each variant but the baseline against it, by one metric, as the document states it.
     pub fn compared(&self, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
-        let found = compared(self.plan, runs, metric);
-        let baseline = &self.plan.variants[0];
+        let plan = &self.trial.plan;
+        let found = compared(plan, runs, metric);
+        let baseline = &plan.variants[0];
         let seconds = counted_figures(runs, baseline, &metric.name);
         let Some(usual) = median(&seconds).filter(|_| metric.name == WALL) else { return found };
-        let rest = |found| without_starting(found, self.starts(), baseline, usual, self.plan.rule.equivalence);
+        let rest = |found| without_starting(found, &self.starts, baseline, usual, plan.rule.equivalence);
         found.into_iter().map(rest).collect()
     }
 
     /// The seconds of a run and of the longest start, where starting is too large a part of the baseline's usual run and the wall time decides.
     pub fn too_short(&self, runs: &[TrialRun]) -> Option<(f64, f64)> {
-        let of_baseline =
-            |run: &&TrialRun| run.variant == self.plan.variants[0] && run.outcome == TrialOutcome::Counted;
+        let plan = &self.trial.plan;
+        let of_baseline = |run: &&TrialRun| run.variant == plan.variants[0] && run.outcome == TrialOutcome::Counted;
         let all: Vec<&TrialRun> = runs.iter().filter(of_baseline).collect();
         let is_warm = |run: &&&TrialRun| run.block > 0 || all.len() == 1;
         let usual = median(&all.iter().filter(is_warm).map(|run| run.wall_s).collect::<Vec<_>>())?;
-        let start = too_short(self.starts(), usual).filter(|_| self.plan.metric == WALL)?;
+        let start = too_short(&self.starts, usual).filter(|_| plan.metric == WALL)?;
         Some((usual, start))
     }
 
     /// What the runs come to by the metric that decides.
     pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> Answer {
-        let described: Vec<_> = self.variants.all.iter().map(|variant| variant.described.clone()).collect();
+        let described = self.trial.variants();
         if let Some((run_s, start_s)) = self.too_short(runs) {
             return answer::too_short(&described, run_s, start_s);
         }
-        answer::answer(&described, &self.metrics[0].described, comparisons, self.plan.rule.equivalence, stop)
+        answer::answer(
+            &described,
+            &self.trial.metrics[0].described,
+            comparisons,
+            self.trial.plan.rule.equivalence,
+            stop,
+        )
     }
 }
 
 /// How far the trial is.
 #[derive(Clone, Copy)]
-pub struct State<'s> {
+pub(crate) struct State<'s> {
     /// The runs so far.
     pub runs: &'s [TrialRun],
     /// Seconds so far.
@@ -90,9 +78,9 @@ pub struct State<'s> {
 }
 
 /// The document of a trial in this state.
-pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
-    let Facts { args, variants, metrics, plan, .. } = facts;
-    let described: Vec<_> = variants.all.iter().map(|variant| variant.described.clone()).collect();
+pub(crate) fn build(facts: &TrialFacts<'_>, state: State<'_>) -> TrialDocument {
+    let PlannedTrial { options, variants, metrics, plan, .. } = facts.trial;
+    let described = facts.trial.variants();
     let comparisons: Vec<TrialComparison> =
         metrics.iter().flat_map(|metric| facts.compared(state.runs, &metric.described)).collect();
     let first: Vec<TrialComparison> = comparisons.iter().filter(|found| found.metric == plan.metric).cloned().collect();
@@ -102,30 +90,30 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
     TrialDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: crate::version::tool(),
-        argv: facts.argv.clone(),
-        started_at: facts.started_at.clone(),
+        tool: facts.trial.tool.clone(),
+        argv: facts.trial.argv.clone(),
+        started_at: facts.trial.started_at.clone(),
         elapsed_s: state.elapsed_s,
         status: status(state.exit),
         exit_code: state.exit.map(Exit::code),
-        hostname: facts.hostname.clone(),
+        hostname: facts.trial.topology.hostname.clone(),
         verdict: answer.lines,
         settings: TrialSettings {
-            program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            program: options.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             metrics: metrics.iter().map(|metric| metric.described.clone()).collect(),
             equivalence: plan.rule.equivalence,
-            max_runs: args.max_runs,
+            max_runs: options.max_runs,
             max_time_s: plan.max_time_s,
-            run_timeout_s: args.run_timeout.map(|limit| limit.as_secs_f64()),
+            run_timeout_s: options.run_timeout.map(|limit| limit.as_secs_f64()),
             seed: plan.seed,
-            is_aa: args.aa.is_some(),
+            is_aa: options.against_itself,
         },
         rows: described
             .iter()
             .flat_map(|variant| metrics.iter().map(|metric| row(&variant.name, &metric.described, state.runs)))
             .collect(),
         variants: described,
-        starts: facts.starts().to_vec(),
+        starts: facts.starts.clone(),
         comparisons,
         stop: state.stop,
         drift: drift(&figures(plan, state.runs, &plan.metric)).map(|found| TrialDrift {
@@ -138,6 +126,11 @@ pub fn build(facts: &Facts<'_>, state: State<'_>) -> TrialDocument {
     }
 }
 
+/// The document as it is kept.
+pub(crate) fn json(document: &TrialDocument) -> Result<Vec<u8>, Fault> {
+    report::json::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
 fn status(exit: Option<Exit>) -> Status {
     match exit {
         None => Status::Running,
@@ -147,9 +140,6 @@ fn status(exit: Option<Exit>) -> Status {
         Some(_) => Status::Complete,
     }
 }
-
-/// The name of the metric that starting is a part of.
-pub const WALL: &str = "wall";
 
 /// Each variant but the baseline against it, by one metric, whatever starting costs.
 fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use exec::{Asked, bind, plan};
+use experiments::Fault;
+use experiments::start_fault::refused;
 use ranks::Launch;
 use topo::Start;
-use trial::eyes::Asked as Place;
-use trial::run::Bind;
 
-use crate::fault::Fault;
-use crate::start_fault::refused;
+use crate::eyes::Asked as Place;
+use crate::run::Bind;
 
 /// A place to run a program in.
-pub struct Placed {
+pub(crate) struct Placed {
     /// The place, as the run's processes show it to the eyes.
     pub place: Place,
     /// Variables that the program gets.
@@ -29,7 +29,7 @@ pub struct Placed {
 ///
 /// # Errors
 /// `exec`'s: it cannot be placed here.
-pub fn placed(start: &Start, asked: &Asked, environment: &BTreeMap<String, String>) -> Result<Placed, Fault> {
+pub(crate) fn placed(start: &Start, asked: &Asked, environment: &BTreeMap<String, String>) -> Result<Placed, Fault> {
     let setup = plan(&Launch::ALONE, start, asked, environment).map_err(refused)?;
     let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
     let variables = setup.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();

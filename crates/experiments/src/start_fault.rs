@@ -6,7 +6,7 @@ use placement::SelectionError;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// What was asked and cannot be done, with its exit code.
+/// What was asked of `exec` and cannot be done, with its exit code.
 pub fn refused(error: ExecError) -> Fault {
     match error {
         ExecError::Gpus(SelectionError::Absent { .. }) => Fault::new(Exit::Absent, error),

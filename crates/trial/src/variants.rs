@@ -6,25 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
-use exec::MemoryWish;
+use exec::{MemoryWish, environment as here_set};
+use experiments::{Exit, Fault};
 use placement::Strategy;
 use ranks::Launch;
 use report::trial::TrialVariant;
 use topo::Start;
-use trial::eyes::{ASKED, Asked as Place};
-use trial::run::Bind;
-use trial::template::{Template, shell_line};
 
-use super::placed::placed;
-use super::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, sees};
-use crate::args::trial::{Trial, Vary};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::variables::environment as here_set;
+use crate::eyes::{ASKED, Asked as Place};
+use crate::options::{TrialOptions, Vary};
+use crate::placed::placed;
+use crate::run::Bind;
+use crate::template::{Template, shell_line};
+use crate::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, shows_all};
 
 /// More variants than this are no trial of placements: a block would be that many runs.
 const MOST: usize = 24;
@@ -36,7 +33,7 @@ const DOES_NOTHING: &str = "true";
 const MEMBIND: &str = "membind";
 
 /// A variant, ready to run.
-pub struct Variant {
+pub(crate) struct Variant {
     /// As the document has it.
     pub described: TrialVariant,
     /// The command.
@@ -50,7 +47,7 @@ pub struct Variant {
 }
 
 /// The variants, the baseline first, and what the user should know of them.
-pub struct Variants {
+pub(crate) struct Variants {
     /// The variants.
     pub all: Vec<Variant>,
     /// What to know.
@@ -69,18 +66,18 @@ struct Choice<'c> {
 ///
 /// # Errors
 /// A program or launcher that is not there, a line or a placement that cannot be followed here.
-pub fn variants(args: &Trial, start: &Start) -> Result<Variants, Fault> {
+pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, Fault> {
     launched_once()?;
-    let program = found(&args.program)?;
+    let program = found(&asked.program)?;
     let templates: Vec<Template> =
-        args.launch.iter().map(|line| Template::parse(line)).collect::<Result<_, _>>().map_err(Fault::usage)?;
+        asked.launch.iter().map(|line| Template::parse(line)).collect::<Result<_, _>>().map_err(Fault::usage)?;
     for template in &templates {
         found(&[template.launcher_path().into()])?;
     }
     let mut all: Vec<Variant> = Vec::new();
     let mut notes = Vec::new();
-    for choice in choices(args, &templates)? {
-        let variant = worked_out(&choice, &program, start, args, templates.len() > 1)?;
+    for choice in choices(asked, &templates)? {
+        let variant = worked_out(&choice, &program, start, asked, templates.len() > 1)?;
         let same = |other: &&Variant| {
             other.command == variant.command
                 && other.environment == variant.environment
@@ -95,15 +92,14 @@ pub fn variants(args: &Trial, start: &Start) -> Result<Variants, Fault> {
             None => all.push(variant),
         }
     }
-    if args.aa.is_none() && all.len() < 2 {
+    if !asked.against_itself && all.len() < 2 {
         let why = if notes.is_empty() {
             "there is nothing to compare the baseline with".to_owned()
         } else {
             notes.join("; ")
         };
-        return Err(Fault::usage(anyhow!(
-            "{why}: give --placements, a second --launch, --vary, or --aa for the baseline against itself"
-        )));
+        let ways = "give --placements, a second --launch, --vary, or --aa for the baseline against itself";
+        return Err(Fault::usage(format!("{why}: {ways}")));
     }
     Ok(Variants { all, notes })
 }
@@ -115,7 +111,7 @@ fn launched_once() -> Result<(), Fault> {
         return Ok(());
     }
     let name = launch.launcher.name();
-    Err(Fault::usage(anyhow!(
+    Err(Fault::usage(format!(
         "numabench trial is one of {} of {name}, and each would start the program: start it once, and let it start the ranks: \
          numabench trial --launch 'srun -n8 {{bind}} {{app}}' -- PROGRAM",
         launch.size
@@ -124,7 +120,7 @@ fn launched_once() -> Result<(), Fault> {
 
 /// The command with its program found, so that what is not there is an error before any run.
 fn found(command: &[OsString]) -> Result<Vec<OsString>, Fault> {
-    let Some(program) = command.first() else { return Err(Fault::usage(anyhow!("no program was given"))) };
+    let Some(program) = command.first() else { return Err(Fault::usage("no program was given")) };
     let is_program = |path: &Path| path.is_file();
     let is_there = if Path::new(program).components().count() > 1 {
         is_program(Path::new(program))
@@ -136,36 +132,36 @@ fn found(command: &[OsString]) -> Result<Vec<OsString>, Fault> {
         return Ok(command.to_vec());
     }
     let name = program.to_string_lossy();
-    Err(Fault::new(Exit::NotFound, anyhow!("there is no program {name}: give a path, or a name that is in PATH")))
+    Err(Fault::new(Exit::NotFound, format!("there is no program {name}: give a path, or a name that is in PATH")))
 }
 
 /// The combinations, the baseline first.
-fn choices<'c>(args: &'c Trial, templates: &'c [Template]) -> Result<Vec<Choice<'c>>, Fault> {
+fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec<Choice<'c>>, Fault> {
     let lines: Vec<Option<(usize, &Template)>> =
         if templates.is_empty() { vec![None] } else { templates.iter().enumerate().map(Some).collect() };
     let baseline = Choice { launch: lines[0], strategy: None, values: Vec::new() };
-    if args.aa.is_some() {
+    if asked.against_itself {
         return Ok(vec![baseline]);
     }
-    let says_nothing = args.placements.is_empty() && args.vary.is_empty();
+    let says_nothing = asked.placements.is_empty() && asked.vary.is_empty();
     let mut all = vec![baseline];
     for launch in lines {
         let can_bind = launch.is_none_or(|(_, template)| template.has_bind());
         let strategies: Vec<Option<Strategy>> = match () {
             () if !can_bind => vec![None],
-            () if !args.placements.is_empty() => args.placements.iter().copied().map(Some).collect(),
+            () if !asked.placements.is_empty() => asked.placements.iter().copied().map(Some).collect(),
             () if says_nothing => [Strategy::Close, Strategy::Spread, Strategy::Compact].map(Some).to_vec(),
             () => vec![None],
         };
-        if !args.placements.is_empty() && !can_bind && templates.len() == 1 {
+        if !asked.placements.is_empty() && !can_bind && templates.len() == 1 {
             let text = format!(
                 "--placements: the launch line \"{}\" has no place for the binding: write {{bind}} among its options",
-                args.launch[0]
+                asked.launch[0]
             );
-            return Err(Fault::usage(anyhow!(text)));
+            return Err(Fault::usage(text));
         }
         for strategy in strategies {
-            for values in combined(&args.vary) {
+            for values in combined(&asked.vary) {
                 all.push(Choice { launch, strategy, values });
             }
         }
@@ -181,7 +177,7 @@ fn choices<'c>(args: &'c Trial, templates: &'c [Template]) -> Result<Vec<Choice<
             "{} variants are too many for blocks that have each of them once: at most {MOST}; leave values or placements out",
             all.len()
         );
-        return Err(Fault::usage(anyhow!(text)));
+        return Err(Fault::usage(text));
     }
     Ok(all)
 }
@@ -207,11 +203,11 @@ fn worked_out(
     choice: &Choice<'_>,
     program: &[OsString],
     start: &Start,
-    args: &Trial,
+    options: &TrialOptions,
     several_lines: bool,
 ) -> Result<Variant, Fault> {
     let name = name(choice, several_lines);
-    let sees = args.gpu.unwrap_or_else(|| sees(choice.launch.map(|(_, template)| template)));
+    let shows_all = options.shows_all_gpus.unwrap_or_else(|| shows_all(choice.launch.map(|(_, template)| template)));
     let membind = choice.values.iter().find(|(name, _)| *name == MEMBIND).map(|(_, value)| *value);
     let (memory, is_interleaved) = memory(membind, choice.strategy.is_some())?;
     let mut environment: Vec<(String, String)> = choice
@@ -222,7 +218,7 @@ fn worked_out(
         .collect();
     let shown_environment = environment.clone();
     let through_exec = choice.strategy.is_some() || memory != MemoryWish::Untouched;
-    let options = exec_options(choice.strategy, memory, sees);
+    let words = exec_options(choice.strategy, memory, shows_all);
     let mut before: Vec<OsString> = Vec::new();
     if is_interleaved {
         found(&["numactl".into()]).map_err(|fault| {
@@ -232,18 +228,18 @@ fn worked_out(
     }
     let app: Vec<OsString> = before.iter().chain(program).cloned().collect();
     let nothing: Vec<OsString> = before.into_iter().chain([DOES_NOTHING.into()]).collect();
-    let exec_line = |options: &[String], app: &[OsString]| -> Vec<OsString> {
-        let words = ["numabench".to_owned(), "exec".to_owned()].into_iter().chain(options.iter().cloned());
-        words.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
+    let exec_line = |words: &[String], app: &[OsString]| -> Vec<OsString> {
+        let line = ["numabench".to_owned(), "exec".to_owned()].into_iter().chain(words.iter().cloned());
+        line.chain(["--".to_owned()]).map(OsString::from).chain(app.iter().cloned()).collect()
     };
     let failed = |fault: Fault| with_context(fault, &format!("{name} cannot be placed here"));
     let (command, start, shown, bind, place) = match choice.launch {
         None if through_exec => {
             let text: BTreeMap<String, String> = here_set().into_iter().chain(environment.clone()).collect();
-            let placed = placed(start, &asked(choice.strategy, memory, sees), &text).map_err(failed)?;
+            let placed = placed(start, &asked(choice.strategy, memory, shows_all), &text).map_err(failed)?;
             let given: Vec<(String, String)> = placed.variables;
             environment.extend(given);
-            (app.clone(), nothing, exec_line(&options, &app), Some(placed.bind), placed.place)
+            (app.clone(), nothing, exec_line(&words, &app), Some(placed.bind), placed.place)
         }
         None => (app.clone(), nothing, app.clone(), None, Place::default()),
         Some((_, template)) => {
@@ -251,15 +247,15 @@ fn worked_out(
             let has_bind = template.has_bind();
             let bind =
                 if through_exec && choice.strategy.is_some() { no_binding(template.launcher()) } else { Vec::new() };
-            let words = if through_exec { options.clone() } else { nothing_changed() };
+            let real_words = if through_exec { words.clone() } else { nothing_changed() };
             let shown = if through_exec {
-                template.command(&bind, &exec_line(&options, &app))
+                template.command(&bind, &exec_line(&words, &app))
             } else {
                 template.command(&bind, &app)
             };
             // Where placed ranks go through exec, the baseline does so too.
             let real = |app: Vec<OsString>| {
-                if through_exec || has_bind { with_own_path(exec_line(&words, &app)) } else { Ok(app) }
+                if through_exec || has_bind { started_by(options, exec_line(&real_words, &app)) } else { Ok(app) }
             };
             let (command, start) =
                 (template.command(&bind, &real(app.clone())?), template.command(&bind, &real(nothing)?));
@@ -303,12 +299,12 @@ fn what(choice: &Choice<'_>, place: &Place) -> String {
     }
 }
 
-/// The command of this very program: what PATH has may be another.
-fn with_own_path(mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
-    let own: PathBuf = std::env::current_exe()
-        .context("the path of this program itself is not known")
-        .map_err(|error| Fault::new(Exit::NoResult, error))?;
-    command[0] = own.into_os_string();
+/// The command of this very program, or of the one that was named: what PATH has may be another.
+fn started_by(options: &TrialOptions, mut command: Vec<OsString>) -> Result<Vec<OsString>, Fault> {
+    let own =
+        || std::env::current_exe().map_err(|error| format!("the path of this program itself is not known: {error}"));
+    let numabench = options.numabench.clone().map_or_else(own, Ok);
+    command[0] = numabench.map_err(|why| Fault::new(Exit::NoResult, why))?.into_os_string();
     Ok(command)
 }
 
@@ -317,7 +313,7 @@ fn with_context(fault: Fault, context: &str) -> Fault {
 }
 
 fn with_remedy(fault: Fault, remedy: &str) -> Fault {
-    Fault::new(Exit::Usage, anyhow!("{fault}: {remedy}"))
+    Fault::usage(format!("{fault}: {remedy}"))
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! A trial after its warm-up: what it will take, its blocks until it is decided, and the document and exit code that they come to.
+
+use experiments::journal::{Ended, settled};
+use experiments::{Exit, Fault};
+use report::TrialDocument;
+use report::trial::{TrialOutcome, TrialRun, TrialStop};
+use stats::units::{counted, spoken_seconds};
+
+use crate::answer::holds;
+use crate::conduct::{Runner, conduct};
+use crate::document::{State, build, json};
+use crate::looks;
+use crate::metric::WALL;
+use crate::planned::PlannedTrial;
+use crate::runner::ProgramRunner;
+use crate::session::TrialSession;
+
+/// A trial whose variants all run.
+pub struct WarmedUpTrial<'t> {
+    runner: ProgramRunner<'t>,
+    runs: Vec<TrialRun>,
+}
+
+impl PlannedTrial {
+    /// Makes the runs of the warm-up that are not there yet, and measures what starting costs where the wall time decides.
+    ///
+    /// # Errors
+    /// A variant that does not run, or gives no figure.
+    pub fn warm_up<'t>(&'t self, session: TrialSession<'t>) -> Result<WarmedUpTrial<'t>, Fault> {
+        let mut runner = ProgramRunner::new(self, session)?;
+        let mut runs = self.runs.clone();
+        runner.learn(&runs);
+        runner.warm_up(&mut runs)?;
+        if self.plan.metric == WALL {
+            runner.facts.starts = runner.starts()?;
+        }
+        Ok(WarmedUpTrial { runner, runs })
+    }
+}
+
+impl WarmedUpTrial<'_> {
+    /// What the trial will take, in a sentence.
+    pub fn estimate(&self) -> String {
+        let Some(block_s) = self.runner.block_s() else {
+            return "The time is not known: no warm-up run counts".to_owned();
+        };
+        let plan = &self.runner.facts.trial.plan;
+        let first = looks::looks(plan.variants.len() - 1).next().map_or(0, |look| look.blocks);
+        let most = plan.rule.max_blocks;
+        let time = |blocks: usize| spoken_seconds(blocks as f64 * block_s);
+        format!(
+            "A block takes {}; the first verdict can come after {} ({}), the last after {most} ({})",
+            spoken_seconds(block_s),
+            counted(first, "block"),
+            time(first),
+            time(most)
+        )
+    }
+
+    /// The answer in lines, where it is known without a block: the program is too short to be tried.
+    pub fn answer(&self) -> Option<Vec<String>> {
+        self.runner.facts.too_short(&self.runs)?;
+        Some(self.runner.facts.answer(&self.runs, &[], None).lines)
+    }
+
+    /// Runs blocks until it is decided; the document is kept where the session says, and given back.
+    ///
+    /// # Errors
+    /// A run that cannot be made.
+    pub fn run(mut self) -> Result<Ended<TrialDocument>, Fault> {
+        let is_too_short = self.runner.facts.too_short(&self.runs).is_some();
+        let trial = self.runner.facts.trial;
+        let stop =
+            if is_too_short { TrialStop::TooShort } else { conduct(&trial.plan, &mut self.runs, &mut self.runner)? };
+        self.runner.session.observer.ended();
+        let elapsed_s = self.runner.elapsed_s();
+        let exit = self.exit(stop);
+        let state = State { runs: &self.runs, elapsed_s, stop: Some(stop), exit: Some(exit) };
+        let document = build(&self.runner.facts, state);
+        let bytes = json(&document)?;
+        let kept = self.runner.session.sink.map(|sink| settled(sink, sink.write_or_rescue(&bytes), exit));
+        let (saved_to, kept) = kept.unwrap_or((None, Ok(())));
+        Ok(Ended { document, exit, saved_to, fault: kept.err() })
+    }
+
+    fn exit(&self, stop: TrialStop) -> Exit {
+        use TrialOutcome::{Counted, Misplaced};
+        let (facts, runs) = (&self.runner.facts, &self.runs);
+        if let (TrialStop::Signal, Some(exit)) = (stop, self.runner.session.signals.exit()) {
+            return exit;
+        }
+        if stop == TrialStop::TooShort {
+            return Exit::Undecided;
+        }
+        let comparisons = facts.compared(runs, &facts.trial.metrics[0].described);
+        if comparisons.iter().all(|found| found.pairs == 0) {
+            return Exit::NoResult;
+        }
+        let answer = facts.answer(runs, &comparisons, Some(stop));
+        let is_any = |outcome| runs.iter().any(|run| run.outcome == outcome);
+        let has_failed = runs.iter().any(|run| run.block > 0 && !matches!(run.outcome, Counted | Misplaced));
+        match facts.trial.expected.map(|expected| holds(&answer, &comparisons, expected)) {
+            Some(Some(false)) => Exit::Finding,
+            _ if is_any(Misplaced) => Exit::Finding,
+            Some(None) => Exit::Undecided,
+            None if !answer.is_decided => Exit::Undecided,
+            _ if has_failed => Exit::Partial,
+            _ => Exit::Ok,
+        }
+    }
+}
