@@ -11,7 +11,7 @@
 //! * `reference` figures that others published, `reference_fits` which of them fit;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
 //! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
-//! * `kept` a document of any kind that holds figures; `import` the outputs of other programs as documents;
+//! * `kept` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
 //! * `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's, drawing is `render`'s.
@@ -56,6 +56,7 @@ pub mod node_settings;
 pub mod nodes;
 pub mod pieces;
 pub mod placement;
+pub mod read_document;
 pub mod reference;
 pub mod reference_fits;
 pub mod run;

@@ -15,6 +15,7 @@
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
+//! * `documents` what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
 //! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `start_fault` why a program was not started, `ending` how the process ends;
 //! * `scratch` a folder for what only this process reads.
@@ -29,6 +30,7 @@ pub mod config;
 mod contend;
 mod core_pairs;
 pub mod document;
+pub mod documents;
 pub mod driver;
 pub mod ending;
 pub mod exit;

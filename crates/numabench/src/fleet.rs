@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use analysis::node_run::NodeRun;
 use analysis::nodes::{Mark, MissingNode, nodes};
+use experiments::documents;
 use experiments::launched::said_once;
 use launchers::host_list;
 use ranks::{Launch, Size};
 
 use crate::args::ColorChoice;
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;

@@ -5,7 +5,6 @@
 
 mod args;
 mod cmd;
-mod documents;
 mod examples;
 mod fleet;
 mod laplace;

@@ -3,9 +3,9 @@
 use analysis::baseline::{Value, learn, values};
 use analysis::reference::of_baseline;
 use analysis::run::ended;
+use experiments::documents::Documents;
 
 use crate::args::baseline::Baseline;
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
@@ -15,7 +15,8 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let sink = output_file::open(&args.output)?;
     let lines = args.lines.as_deref().map(output_file::open).transpose()?;
     let mut latest = String::new();
-    let taken = documents::each_result(&args.results, |_, document| {
+    let documents = Documents { paths: &args.results, say: terminal::say };
+    let taken = documents.each_result(|document| {
         ended(document.status)?;
         latest = latest.clone().max(document.started_at.clone());
         Ok(values(&document))

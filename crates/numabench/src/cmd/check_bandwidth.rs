@@ -16,13 +16,13 @@ use analysis::baseline::{Baseline, Value, values};
 use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
 use analysis::slower_twins::slower_memory;
 use anyhow::{Context, anyhow};
+use experiments::documents;
 use experiments::scratch::Scratch;
 use report::Document;
 use report::slower_twin::SlowerTwin;
 
 use crate::args::ColorChoice;
 use crate::args::check::{Check, What};
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::fleet;

@@ -8,9 +8,9 @@ use analysis::comparison::{Comparison, Counts};
 use analysis::node_changes::node_changes;
 use analysis::node_run::NodeRun;
 use analysis::run::Run;
+use experiments::documents::Documents;
 
 use crate::args::compare::{Compare, FailOn};
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
@@ -59,7 +59,8 @@ fn sides(args: &Compare) -> (Side, Side) {
 
 fn side(first: &Path, more: &[PathBuf]) -> Side {
     let paths: Vec<PathBuf> = std::iter::once(first.to_path_buf()).chain(more.iter().cloned()).collect();
-    let (runs, nodes): (Vec<Run>, Vec<Vec<NodeRun>>) = documents::each_run(&paths)?.into_iter().unzip();
+    let documents = Documents { paths: &paths, say: terminal::say };
+    let (runs, nodes): (Vec<Run>, Vec<Vec<NodeRun>>) = documents.each_run()?.into_iter().unzip();
     Ok((runs, nodes.concat()))
 }
 

@@ -5,12 +5,12 @@
 
 use analysis::incomplete::Incomplete;
 use analysis::kept::Kept;
+use experiments::documents;
 use render::export::any;
 use report::block::NoBlock;
 use report::document::Status;
 
 use crate::args::export::Export;
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};

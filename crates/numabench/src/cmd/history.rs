@@ -1,16 +1,17 @@
 //! `numabench history`: read many documents, say when figures changed their level and what changed with them.
 
 use analysis::history::history;
+use experiments::documents::Documents;
 
 use crate::args::history::History;
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
-    let runs = documents::each_run(&args.results)?.into_iter().map(|(run, _)| run).collect();
+    let documents = Documents { paths: &args.results, say: terminal::say };
+    let runs = documents.each_run()?.into_iter().map(|(run, _)| run).collect();
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use analysis::import::{About, Output, Program, import};
 use anyhow::anyhow;
+use experiments::documents;
 use report::document::Status;
 use report::timestamp::rfc3339_utc;
 
 use crate::args::import::{self, Import};
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};

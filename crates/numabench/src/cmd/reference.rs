@@ -4,9 +4,9 @@ use std::path::Path;
 
 use analysis::reference::{self, Reference, committed, parse};
 use anyhow::anyhow;
+use experiments::documents;
 
 use crate::args::reference::Reference as Args;
-use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;

@@ -6,11 +6,12 @@ use std::path::Path;
 use analysis::kept::{Kept, Kind};
 use analysis::node_run::of_document;
 use analysis::nodes::nodes;
+use analysis::read_document::ReadDocument;
 use anyhow::anyhow;
+use experiments::documents::Documents;
 use render::html;
 
 use crate::args::report::Report;
-use crate::documents::{self, Shown};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
@@ -21,17 +22,13 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
     let sink = output_file::open(output)?;
     let (mut results, mut trials, mut mpi, mut imported) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut kinds, mut of_nodes, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, shown) in documents::each_shown(&args.results)? {
+    for (name, shown) in documents_of(args).each_shown()? {
         kinds.push(match shown {
-            Shown::Nodes(runs) => {
-                of_nodes.extend(runs);
-                Some(Kind::Result)
-            }
-            Shown::Place(document) => {
+            ReadDocument::Place(document) => {
                 places.push((name, *document));
                 None
             }
-            Shown::Kept(kept) => {
+            ReadDocument::Kept(kept) => {
                 let kind = Some(kept.kind());
                 match kept {
                     Kept::Result(document) => {
@@ -43,6 +40,10 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
                     Kept::Imported(document) => imported.push((name, *document)),
                 }
                 kind
+            }
+            checked => {
+                of_nodes.extend(checked.node_runs());
+                Some(Kind::Result)
             }
         });
     }
@@ -72,11 +73,15 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
     Ok(Exit::Ok)
 }
 
+fn documents_of(args: &Report) -> Documents<'_> {
+    Documents { paths: &args.results, say: terminal::say }
+}
+
 /// The nodes of these documents in a table, or as data.
 fn side_by_side(args: &Report) -> Result<Exit, Fault> {
     let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     let sink = output_file::of_document(args.json.as_deref())?;
-    let found = nodes(crate::version::tool(), documents::node_runs(&args.results)?, Vec::new());
+    let found = nodes(crate::version::tool(), documents_of(args).node_runs()?, Vec::new());
     let json = || report::json::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error));
     if let Some(sink) = sink {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use experiments::documents;
 use report::place::PlaceDocument;
 use report::sink::Sink;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
-use crate::{documents, output_file, terminal};
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {

@@ -6,6 +6,7 @@ use ::trial::planned::{PlannedTrial, read_before};
 use ::trial::session::TrialSession;
 use anyhow::anyhow;
 use clap::Parser;
+use experiments::documents;
 use render::terminal::Style;
 use report::TrialDocument;
 
@@ -16,7 +17,7 @@ use crate::fault::Fault;
 use crate::progress::Progress;
 use crate::result_output::{origin, show};
 use crate::signals::Signals;
-use crate::{documents, output_file, terminal};
+use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Trial) -> Result<Exit, Fault> {

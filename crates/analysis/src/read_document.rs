@@ -1,0 +1,69 @@
+//! A document that a command reads: one with figures, or what `check --bandwidth`, `doctor` and `place` wrote, where the command takes that too.
+
+use report::block::BlockTime;
+use report::read::{OfBlock, ReadError};
+use report::result::BlockSample;
+use report::{DoctorDocument, PlaceDocument, doctor, place, schema_of};
+
+use crate::checked;
+use crate::gate::{self, Checked};
+use crate::kept::Kept;
+use crate::node_run::{NodeRun, of_check, of_doctor, of_document};
+use crate::run::{NoRun, Run};
+
+/// The document; `B` is what is kept of a result's blocks.
+#[derive(Clone, Debug)]
+pub enum ReadDocument<B = BlockSample> {
+    /// One with figures.
+    Kept(Kept<B>),
+    /// What a check of bandwidth found.
+    Checked(Box<Checked>),
+    /// What `doctor` saw.
+    Doctor(Box<DoctorDocument>),
+    /// Places of ranks.
+    Place(Box<PlaceDocument>),
+}
+
+impl<B: OfBlock> ReadDocument<B> {
+    /// Reads one with figures, or one whose schema is among these.
+    ///
+    /// # Errors
+    /// [`ReadError`]: it is another document, or none.
+    pub fn from_json(bytes: &[u8], also: &[&str]) -> Result<Self, ReadError> {
+        match schema_of(bytes).as_deref().filter(|schema| also.contains(schema)) {
+            Some(gate::SCHEMA) => Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked))),
+            Some(doctor::SCHEMA) => DoctorDocument::from_json(bytes).map(|document| Self::Doctor(Box::new(document))),
+            Some(place::SCHEMA) => PlaceDocument::from_json(bytes).map(|document| Self::Place(Box::new(document))),
+            _ => Kept::from_json(bytes).map(Self::Kept),
+        }
+    }
+}
+
+impl<B> ReadDocument<B> {
+    /// What it says of its nodes; nothing where it says nothing of a node.
+    pub fn node_runs(self) -> Vec<NodeRun> {
+        match self {
+            Self::Kept(Kept::Result(document)) => of_document(&document),
+            Self::Checked(checked) => of_check(&checked),
+            Self::Doctor(document) => vec![of_doctor(*document)],
+            Self::Kept(_) | Self::Place(_) => Vec::new(),
+        }
+    }
+}
+
+impl<B> ReadDocument<B>
+where
+    for<'b> BlockTime: From<&'b B>,
+{
+    /// It as comparisons see it.
+    ///
+    /// # Errors
+    /// [`NoRun`]: there is nothing in it to compare.
+    pub fn run(&self, name: &str) -> Result<Run, NoRun> {
+        match self {
+            Self::Kept(kept) => kept.run(name),
+            Self::Checked(checked) => checked::run(name, checked),
+            Self::Doctor(_) | Self::Place(_) => Err(NoRun::Empty),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Documents that others wrote, from files and folders, for the commands that read them.
+//!
+//! A folder stands for the documents in it, in the order of their names; what cannot be used (a comparison, a run still under way, a damaged file) is left
+//! out and said, so that one file does not stop a folder of a year. A file that was named must be a document that can be used. Each is taken apart
+//! before the next is read: a folder of large ones fits the memory of one.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use analysis::gate;
+use analysis::kept::{Kept, Kind};
+use analysis::node_run::NodeRun;
+use analysis::read_document::ReadDocument;
+use analysis::run::Run;
+use report::block::{BlockTime, NoBlock};
+use report::read::{OfBlock, ReadError};
+use report::{Document, doctor, place};
+
+use crate::fault::Fault;
+
+/// Why a document that can be read cannot be used.
+pub type Unusable = Box<dyn Error + Send + Sync>;
+
+/// Longer than any document: a thousand ranks with a hundred blocks of twenty cases are 665 MiB.
+const MOST_BYTES: u64 = 8 << 30;
+
+/// The bytes of a file that is named as a document, whatever it is: a pipe and an endless device are refused, `-` is standard input.
+///
+/// # Errors
+/// It cannot be read.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
+    topo::read_input(path, MOST_BYTES)
+        .map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Reads one result document.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read(path: &Path) -> Result<Document, Fault> {
+    match read_kept(path)? {
+        Kept::Result(document) => Ok(*document),
+        other => {
+            let kind = other.kind().name();
+            Err(Fault::usage(format!("{} is a document of kind {kind}, not a result", path.display())))
+        }
+    }
+}
+
+/// Reads one document with figures, of any kind.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read_kept<B: OfBlock>(path: &Path) -> Result<Kept<B>, Fault> {
+    Kept::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
+}
+
+/// Documents of these files and folders; what is left out of a folder is said.
+#[derive(Clone, Copy)]
+pub struct Documents<'p> {
+    /// The files and folders.
+    pub paths: &'p [PathBuf],
+    /// Says what is left out.
+    pub say: fn(&str),
+}
+
+impl Documents<'_> {
+    /// Each result document, of whose blocks `B` is kept, as what `take` makes of it. What `take` has against one is said with the file's name.
+    ///
+    /// # Errors
+    /// A file that was named cannot be used, or nothing of a folder can.
+    pub fn each_result<B: OfBlock, T>(
+        self,
+        mut take: impl FnMut(Document<B>) -> Result<T, Unusable>,
+    ) -> Result<Vec<T>, Fault> {
+        self.each(Kept::from_json, |_, kept| match kept {
+            Kept::Result(document) => take(*document),
+            other => {
+                let kind = other.kind().name();
+                Err(format!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote").into())
+            }
+        })
+    }
+
+    /// Each document as a run to compare, with what it says of its nodes: documents with figures, and what `check --bandwidth --json` wrote.
+    ///
+    /// # Errors
+    /// As [`Self::each_result`].
+    pub fn each_run(self) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
+        let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[gate::SCHEMA]);
+        self.each(read, |name, document| Ok((document.run(name)?, document.node_runs())))
+    }
+
+    /// Each document that a report shows, with its name: documents with figures, and what `check --bandwidth`, `doctor` and `place` wrote.
+    ///
+    /// # Errors
+    /// As [`Self::each_result`].
+    pub fn each_shown(self) -> Result<Vec<(String, ReadDocument)>, Fault> {
+        let read = |bytes: &[u8]| ReadDocument::from_json(bytes, &[gate::SCHEMA, doctor::SCHEMA, place::SCHEMA]);
+        self.each(read, |name, document| Ok((name.to_owned(), document)))
+    }
+
+    /// What each document says of its nodes: result documents, and what `check --bandwidth --json` and `doctor --json` wrote.
+    ///
+    /// # Errors
+    /// A file that was named cannot be used, or no document says anything of a node.
+    pub fn node_runs(self) -> Result<Vec<NodeRun>, Fault> {
+        let mut runs = Vec::new();
+        for path in self.paths {
+            if !path.is_dir() {
+                runs.extend(node_runs_of(path).map_err(|error| refused(path, &*error))?);
+                continue;
+            }
+            for file in in_folder(path)? {
+                match node_runs_of(&file) {
+                    Ok(found) => runs.extend(found),
+                    Err(error) => self.leave_out(&file, &*error),
+                }
+            }
+        }
+        if runs.is_empty() {
+            let text = "no document of a node: give a folder of files that a measurement's, `check --bandwidth`'s or `doctor`'s --json wrote";
+            return Err(Fault::usage(text));
+        }
+        Ok(runs)
+    }
+
+    /// Reads each document by `read`, and keeps of it what `take` makes of it.
+    fn each<D, T>(
+        self,
+        read: impl Fn(&[u8]) -> Result<D, ReadError>,
+        mut take: impl FnMut(&str, D) -> Result<T, Unusable>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut taken = Vec::new();
+        for path in self.paths {
+            if !path.is_dir() {
+                let document = read(&bytes(path)?).map_err(|error| refused(path, &error))?;
+                taken.push(take(&path.display().to_string(), document).map_err(|error| refused(path, &*error))?);
+                continue;
+            }
+            let (before, files) = (taken.len(), in_folder(path)?);
+            for file in &files {
+                match in_a_folder(file, &read).and_then(|document| take(&file.display().to_string(), document)) {
+                    Ok(one) => taken.push(one),
+                    Err(error) => self.leave_out(file, &*error),
+                }
+            }
+            if taken.len() == before {
+                let what = if files.is_empty() { "holds no result document" } else { "holds no document that can be used" };
+                let way_out = "give a folder of files that `numabench pingpong --json` wrote";
+                return Err(Fault::usage(format!("{} {what}: {way_out}", path.display())));
+            }
+        }
+        Ok(taken)
+    }
+
+    fn leave_out(self, file: &Path, why: &dyn Error) {
+        (self.say)(&format!("note: {} is left out: {why}", file.display()));
+    }
+}
+
+/// What a document says of its nodes. Of its blocks nothing is kept.
+///
+/// # Errors
+/// It cannot be read, or says nothing of a node.
+pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
+    let bytes = topo::read_input(file, MOST_BYTES)?;
+    match ReadDocument::<NoBlock>::from_json(&bytes, &[gate::SCHEMA, doctor::SCHEMA])? {
+        ReadDocument::Kept(kept) if kept.kind() != Kind::Result => {
+            Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
+        }
+        document => Ok(document.node_runs()),
+    }
+}
+
+/// Reads a document that nobody named: what is no document is foreign there, and no mistake.
+fn in_a_folder<D>(file: &Path, read: impl Fn(&[u8]) -> Result<D, ReadError>) -> Result<D, Unusable> {
+    match read(&topo::read_input(file, MOST_BYTES)?) {
+        Err(ReadError::NotADocument { .. }) => Err("it is not a result document".into()),
+        read => Ok(read?),
+    }
+}
+
+fn refused(path: &Path, error: &dyn Error) -> Fault {
+    Fault::usage(format!("{}: {error}", path.display()))
+}
+
+/// The files of a folder whose names end in `.json`, in the order of their names.
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let list = || -> io::Result<Vec<PathBuf>> {
+        let paths: io::Result<Vec<PathBuf>> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect();
+        let mut paths = paths?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+        paths.sort();
+        Ok(paths)
+    };
+    list().map_err(|error| Fault::usage(format!("cannot read the folder {}: {error}", folder.display())))
+}
