@@ -13,6 +13,7 @@
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of `traffic_step`), `merged` several as one;
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
+//! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
 //! * `documents` what others wrote, from files and folders;
@@ -37,6 +38,8 @@ pub mod exit;
 pub mod experiment;
 pub mod fault;
 mod finding;
+pub mod fleet;
+mod fleet_record;
 mod gpu_groups;
 mod gpu_kernels;
 mod gpu_loads;

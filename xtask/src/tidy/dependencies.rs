@@ -56,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "kernels",
             "laplace",
             "launch",
+            "launchers",
             "pingpong",
             "place",
             "placement",
