@@ -13,6 +13,8 @@
 //!   * `gpu_groups` what GPUs lose together, in two experiments, whose documents `appended` makes one;
 //!   * `beside` copies and CPU traffic at once, `loaded` loads and CPU traffic at once (in the steps of `traffic_step`), `merged` several as one;
 //! * `computing` kernels that compute, by GPUs (`gpu_kernels`) or by the cores of nodes (`thread_kernels`);
+//! * `bandwidth_check` whether GPUs copy as those of their kind do, by short runs of processes of their own;
+//! * `fastest_placement` which placement of ranks is the fastest, by `place`'s turns;
 //! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
@@ -23,6 +25,7 @@
 
 pub mod appended;
 pub mod backends;
+pub mod bandwidth_check;
 pub mod began;
 mod beside;
 mod budget;
@@ -36,6 +39,7 @@ pub mod driver;
 pub mod ending;
 pub mod exit;
 pub mod experiment;
+pub mod fastest_placement;
 pub mod fault;
 mod finding;
 pub mod fleet;
@@ -68,7 +72,7 @@ mod reach;
 pub mod scratch;
 mod session;
 pub mod signals;
-pub mod start_fault;
+mod start_fault;
 mod suite;
 mod sweep;
 mod sync;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::reference::Reference;
 use experiments::document::Origin;
-use experiments::journal::Ended;
+use experiments::journal::{Ended, settled};
 use render::terminal::{Style, brief, table_beside};
 use report::sink::Sink;
 use serde::Serialize;
@@ -75,16 +75,56 @@ impl Output<'_> {
     }
 }
 
+/// Where what a command found goes as JSON, opened before it is looked for: a file beside the table, or standard output in its place (`-`).
+pub struct JsonOutput {
+    sink: Option<Sink>,
+    is_printed: bool,
+}
+
+impl JsonOutput {
+    /// Opens it.
+    pub fn open(json: Option<&Path>) -> Result<Self, Fault> {
+        Ok(Self { sink: output_file::of_document(json)?, is_printed: json == Some(Path::new("-")) })
+    }
+
+    /// Writes what was found, and prints it or its table.
+    pub fn show<T: Serialize>(&self, found: &T, table: impl FnOnce(&T) -> String) -> Result<(), Fault> {
+        if let Some(sink) = &self.sink {
+            write(sink, &json(found)?)?;
+        }
+        terminal::print(&if self.is_printed { json(found)? } else { table(found).into_bytes() })
+    }
+}
+
+/// A document as it is written.
+pub fn json<T: Serialize>(document: &T) -> Result<Vec<u8>, Fault> {
+    report::json::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+/// Writes a file, whole or not at all.
+pub fn write(sink: &Sink, bytes: &[u8]) -> Result<(), Fault> {
+    sink.write(bytes).map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+/// Keeps a document where it was asked for, as the last thing but showing it.
+pub fn kept<D: Serialize>(sink: Option<&Sink>, document: D, exit: Exit) -> Ended<D> {
+    let settle = |sink: &Sink| match json(&document) {
+        Ok(bytes) => settled(sink, sink.write_or_rescue(&bytes), exit),
+        Err(fault) => (None, Err(fault)),
+    };
+    let (saved_to, kept) = sink.map_or((None, Ok(())), settle);
+    Ended { document, exit, saved_to, fault: kept.err() }
+}
+
 /// Prints the document where it was asked for on standard output, else its table, which is told where the document is.
 pub fn show<D: Serialize>(
     ended: Ended<D>,
-    json: Option<&Path>,
+    to: Option<&Path>,
     table: impl FnOnce(&D, Option<String>) -> String,
 ) -> Result<Exit, Fault> {
     let Ended { document, exit, saved_to, fault } = ended;
-    let printed = if json == Some(Path::new("-")) {
-        let bytes = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-        terminal::print_document(&bytes)
+    let printed = if to == Some(Path::new("-")) {
+        terminal::print_document(&json(&document)?)
     } else {
         terminal::print(table(&document, saved_to.map(|path| path.display().to_string())).as_bytes())
     };

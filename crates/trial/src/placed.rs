@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use exec::{Asked, bind, plan};
 use experiments::Fault;
-use experiments::start_fault::refused;
 use ranks::Launch;
 use topo::Start;
 
@@ -30,7 +29,7 @@ pub(crate) struct Placed {
 /// # Errors
 /// `exec`'s: it cannot be placed here.
 pub(crate) fn placed(start: &Start, asked: &Asked, environment: &BTreeMap<String, String>) -> Result<Placed, Fault> {
-    let setup = plan(&Launch::ALONE, start, asked, environment).map_err(refused)?;
+    let setup = plan(&Launch::ALONE, start, asked, environment)?;
     let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
     let variables = setup.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let bind = move || bind(&setup).map_err(|error| error.to_string());

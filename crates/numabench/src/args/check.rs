@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use experiments::bandwidth_check::CheckedCopies;
 
 use super::{MOST, duration, whole};
 
@@ -90,4 +91,15 @@ pub struct Check {
     /// A program to become afterwards, looked for in PATH, and its arguments; the table then goes to standard error
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+impl From<What> for CheckedCopies {
+    fn from(asked: What) -> Self {
+        match asked {
+            What::H2d => Self::H2d,
+            What::D2h => Self::D2h,
+            What::Hbm => Self::Hbm,
+            What::Peer => Self::Peer,
+        }
+    }
 }

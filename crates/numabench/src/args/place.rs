@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use experiments::fastest_placement::FastestPlacement;
 use launchers::{Dialect, DialectError, Starter};
 use placement::{GpuList, Strategy};
 use stats::IdSet;
@@ -83,6 +84,20 @@ pub struct Place {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+}
+
+impl Place {
+    /// How placements are measured.
+    pub fn measuring(&self) -> FastestPlacement {
+        FastestPlacement {
+            backend: self.backend.into(),
+            size: self.size,
+            memory: self.memory.map(Into::into),
+            max_time: self.max_time,
+            timeout: self.timeout,
+            seed: self.seed,
+        }
+    }
 }
 
 /// What `--emit` prints.

@@ -8,6 +8,7 @@ use experiments::documents::Documents;
 use crate::args::baseline::Baseline;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::{json, write};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -24,15 +25,14 @@ pub fn run(args: &Baseline) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let values: Vec<Value> = taken.iter().flatten().cloned().collect();
     let baseline = learn(tool, taken.len() as u32, &values).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let json = report::json::json_value(&baseline).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    write(&sink, &json(&baseline)?)?;
     if let Some(lines) = lines {
         // The day of the latest run: RFC 3339 begins with it.
         let date = latest.get(..10).unwrap_or(&latest);
         let learned = of_baseline(&baseline, date);
         let text: String = learned.iter().map(|one| format!("{}\n", one.line())).collect();
         let head = "# Learned by `numabench baseline`. To hand lines in: name your site in the last part, and check that its figures may be told.\n";
-        lines.write(format!("{head}{text}").as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
+        write(&lines, format!("{head}{text}").as_bytes())?;
     }
     let text =
         render::compared::baseline(&baseline, terminal::width(), terminal::color(crate::args::ColorChoice::Auto));

@@ -25,7 +25,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
 use experiments::backends;
-use experiments::start_fault::not_started;
 
 /// Of a gres.conf: a line a GPU and node group has some hundred bytes.
 const MOST_SITE_FILE: u64 = 1 << 20;
@@ -51,7 +50,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
             Err(_) => terminal::say("warning: the check failed; the program is started all the same"),
         }
     }
-    Err(not_started(::exec::become_other(&args.program, std::env::vars_os().collect())))
+    Err(::exec::become_other(&args.program, std::env::vars_os().collect()).into())
 }
 
 /// Looks, judges and shows.

@@ -13,12 +13,12 @@ use experiments::documents::Documents;
 use crate::args::compare::{Compare, FailOn};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::{output_file, terminal};
+use crate::result_output::JsonOutput;
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Compare) -> Result<Exit, Fault> {
-    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    let sink = output_file::of_document(args.json.as_deref())?;
+    let output = JsonOutput::open(args.json.as_deref())?;
     let (base, new) = sides(args);
     let ((base, base_nodes), (new, new_nodes)) = (base?, new?);
     let tool = crate::version::tool();
@@ -26,19 +26,10 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let nodes = node_changes(tool.clone(), &base_nodes, &new_nodes);
     let compared = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
     let comparison = Comparison { nodes, ..compared };
-    let json = || report::json::json_value(&comparison).map_err(|error| Fault::new(Exit::NoResult, error));
-    if let Some(sink) = sink {
-        sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    }
-    if args.markdown {
-        terminal::print(render::compared::markdown(&comparison).as_bytes())?;
-    } else if args.json.is_some() && file.is_none() {
-        terminal::print(&json()?)?;
-    } else {
-        let color = terminal::color(args.color);
-        let width = terminal::width();
-        terminal::print(render::compared::table(&comparison, width, color, args.quiet).as_bytes())?;
-    }
+    output.show(&comparison, |comparison| match args.markdown {
+        true => render::compared::markdown(comparison),
+        false => render::compared::table(comparison, terminal::width(), terminal::color(args.color), args.quiet),
+    })?;
     Ok(exit(&comparison, &args.fail_on))
 }
 

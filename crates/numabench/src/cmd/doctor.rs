@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use experiments::journal::settled;
 use render::terminal::Style;
 use report::doctor::{DoctorDocument, SCHEMA, schema_version};
 
@@ -10,6 +9,7 @@ use crate::args::doctor::Doctor;
 use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::{kept, show};
 use crate::{fleet, output_file, terminal, version};
 
 /// Runs the command.
@@ -43,18 +43,13 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
         verdict: answer.verdict,
         checks,
     };
-    let bytes = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let (saved_to, kept) = match &sink {
-        Some(sink) => settled(sink, sink.write_or_rescue(&bytes), exit),
-        None => (None, Ok(())),
-    };
-    if json == Some(Path::new("-")) {
-        terminal::print_document(&bytes)?;
-    } else if !(fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some()) {
-        // In a launch the table of all nodes stands in place of each node's own.
-        let saved_to = saved_to.map(|path| path.display().to_string());
-        let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
-        terminal::print(render::terminal::doctor(&document, &style).as_bytes())?;
+    let ended = kept(sink.as_ref(), document, exit);
+    // In a launch the table of all nodes stands in place of each node's own.
+    if fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some() {
+        return ended.fault.map_or(Ok(exit), Err);
     }
-    kept.map(|()| exit)
+    show(ended, json, |document, saved_to| {
+        let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
+        render::terminal::doctor(document, &style)
+    })
 }

@@ -2,7 +2,6 @@
 
 use ::exec::{Asked, MemoryWish, Wish, become_program, bind, environment, plan, report};
 use ::place::Saved;
-use experiments::start_fault::{not_started, refused};
 use placement::{TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
@@ -22,7 +21,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         let saved = Saved::read(file).and_then(|saved| saved.way(&start.topology, &pool.pus));
         asked.from = Some(saved.map_err(Fault::usage)?.places.places);
     }
-    let mut setup = plan(&launch, &start, &asked, &environment()).map_err(refused)?;
+    let mut setup = plan(&launch, &start, &asked, &environment())?;
     if args.nic == Nic::Near {
         let survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
         let gpu = setup.drives.first().and_then(|seen| match seen.target.id {
@@ -47,7 +46,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
     if args.report {
         terminal::say(&report::line(&setup, &host));
     }
-    Err(not_started(become_program(&setup, &args.program)))
+    Err(become_program(&setup, &args.program).into())
 }
 
 fn asked(args: &Exec) -> Asked {

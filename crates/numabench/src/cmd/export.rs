@@ -13,6 +13,7 @@ use report::document::Status;
 use crate::args::export::Export;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::write;
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -22,7 +23,7 @@ pub fn run(args: &Export) -> Result<Exit, Fault> {
     let document: Kept<NoBlock> = documents::read_kept(&args.result)?;
     let bytes = any(&document).export(args.to).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
-        Some(sink) => sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))?,
+        Some(sink) => write(&sink, &bytes)?,
         None => terminal::print(&bytes)?,
     }
     let Some(incomplete) = document.incomplete() else { return Ok(Exit::Ok) };

@@ -6,6 +6,7 @@ use experiments::documents::Documents;
 use crate::args::history::History;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::json;
 use crate::terminal;
 
 /// Runs the command.
@@ -15,7 +16,7 @@ pub fn run(args: &History) -> Result<Exit, Fault> {
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {
-        terminal::print(&report::json::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error))?)?;
+        terminal::print(&json(&found)?)?;
     } else {
         let color = terminal::color(crate::args::ColorChoice::Auto);
         terminal::print(render::compared::history(&found, terminal::width(), color).as_bytes())?;

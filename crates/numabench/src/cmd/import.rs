@@ -12,6 +12,7 @@ use report::timestamp::rfc3339_utc;
 use crate::args::import::{self, Import};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::{json, write};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -32,9 +33,9 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
     };
     let document =
         import(program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
-    let json = report::json::json_value(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
+    let json = json(&document)?;
     match sink {
-        Some(sink) => sink.write(&json).map_err(|error| Fault::new(Exit::NoResult, error))?,
+        Some(sink) => write(&sink, &json)?,
         None => terminal::print(&json)?,
     }
     for line in document.verdict.iter().chain(&document.notes) {

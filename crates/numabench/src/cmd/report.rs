@@ -1,7 +1,6 @@
 //! `numabench report`: read documents, write one HTML file (of several nodes a row each), or show nodes side by side.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use analysis::kept::{Kept, Kind};
 use analysis::node_run::of_document;
@@ -14,6 +13,7 @@ use render::html;
 use crate::args::report::Report;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::result_output::{JsonOutput, write};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -69,8 +69,7 @@ pub fn run(args: &Report) -> Result<Exit, Fault> {
             }
         }
     };
-    sink.write(html.as_bytes()).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    Ok(Exit::Ok)
+    write(&sink, html.as_bytes()).map(|()| Exit::Ok)
 }
 
 fn documents_of(args: &Report) -> Documents<'_> {
@@ -79,18 +78,8 @@ fn documents_of(args: &Report) -> Documents<'_> {
 
 /// The nodes of these documents in a table, or as data.
 fn side_by_side(args: &Report) -> Result<Exit, Fault> {
-    let file = args.json.as_deref().filter(|path| *path != Path::new("-"));
-    let sink = output_file::of_document(args.json.as_deref())?;
+    let output = JsonOutput::open(args.json.as_deref())?;
     let found = nodes(crate::version::tool(), documents_of(args).node_runs()?, Vec::new());
-    let json = || report::json::json_value(&found).map_err(|error| Fault::new(Exit::NoResult, error));
-    if let Some(sink) = sink {
-        sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    }
-    if args.json.is_some() && file.is_none() {
-        terminal::print(&json()?)?;
-    } else {
-        let (width, color) = (terminal::width(), terminal::color(args.color));
-        terminal::print(render::compared::nodes(&found, width, color).as_bytes())?;
-    }
-    Ok(Exit::Ok)
+    let table = |found: &_| render::compared::nodes(found, terminal::width(), terminal::color(args.color));
+    output.show(&found, table).map(|()| Exit::Ok)
 }

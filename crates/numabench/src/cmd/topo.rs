@@ -6,13 +6,13 @@ use std::path::Path;
 use experiments::documents;
 use report::place::PlaceDocument;
 use report::sink::Sink;
-use serde::Serialize;
 
 use crate::args::topo::{Topo, TopoAction};
 use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
+use crate::result_output::{json, write};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -57,7 +57,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     }
     let width = terminal::width();
     if args.json {
-        print_json(&TOPOLOGY.of(&survey))?;
+        terminal::print(&json(&TOPOLOGY.of(&survey))?)?;
     } else if args.numa {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
     } else if args.tree {
@@ -105,7 +105,7 @@ impl Output {
 
     fn write(&self, bytes: &[u8]) -> Result<(), Fault> {
         match self {
-            Self::File(sink) => sink.write(bytes).map_err(|error| Fault::new(Exit::NoResult, error)),
+            Self::File(sink) => write(sink, bytes),
             Self::Stdout => terminal::print(bytes),
         }
     }
@@ -117,20 +117,16 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 /// Compares two files; a difference is a finding.
-fn diff(old: &Path, new: &Path, json: bool) -> Result<Exit, Fault> {
+fn diff(old: &Path, new: &Path, is_json: bool) -> Result<Exit, Fault> {
     let old = topo::survey_xml(old).map_err(Fault::usage)?;
     let new = topo::survey_xml(new).map_err(Fault::usage)?;
     let differences = topo::difference::differences(&old, &new);
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
-    if json {
-        print_json(&DIFFERENCES.of(Differences { differences }))?;
+    if is_json {
+        terminal::print(&json(&DIFFERENCES.of(Differences { differences }))?)?;
     } else {
         terminal::print(topo::text::changes(&old, &new, &differences, terminal::width()).as_bytes())?;
     }
     Ok(exit)
 }
 
-fn print_json<T: Serialize>(value: &T) -> Result<(), Fault> {
-    let json = report::json::json_value(value).map_err(|error| Fault::new(Exit::NoResult, error))?;
-    terminal::print(&json)
-}

@@ -10,7 +10,7 @@ use crate::args::topo::{Measured, Topo};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::origin;
+use crate::result_output::{json, origin};
 use crate::signals::Signals;
 use crate::terminal;
 
@@ -28,8 +28,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     let session = Session { origin, sink: None, signals: &signals, observer: &mut progress, say: terminal::say };
     let (document, exit) = groups.measure(session)?;
     if args.json {
-        let bytes = report::json::json(&document).map_err(|error| Fault::new(Exit::NoResult, error))?;
-        terminal::print_document(&bytes)?;
+        terminal::print_document(&json(&document)?)?;
     } else {
         let color = terminal::color(ColorChoice::Auto);
         let style = Style { width: terminal::width(), color, quiet: false, saved_to: None };

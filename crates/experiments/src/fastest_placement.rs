@@ -1,0 +1,111 @@
+//! Which placement of a node's ranks is the fastest: `place`'s turns on the devices that are here, with a time limit and an ear for signals.
+
+use std::time::{Duration, Instant};
+
+use device::{MemoryKind, PlatformKind};
+use place::{Asked, Ended, Found, How, Measurement, PlaceError};
+use placement::{GpuList, Selection, SelectionError};
+use report::PlaceDocument;
+use report::json::json_value;
+use report::sink::Sink;
+use topo::Topology;
+
+use crate::backends;
+use crate::config;
+use crate::document::collect::platform;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::journal::is_due;
+use crate::options::Backend;
+use crate::signals::Signals;
+use crate::watchdog::Watchdog;
+
+/// How placements are measured.
+#[derive(Clone, Debug)]
+pub struct FastestPlacement {
+    /// Which devices.
+    pub backend: Backend,
+    /// The size of one copy, bytes.
+    pub size: u64,
+    /// The kind of host memory; the platform's own where none is named.
+    pub memory: Option<MemoryKind>,
+    /// No further round of turns begins after this time.
+    pub max_time: Duration,
+    /// The measurement is given up after this time, whatever a device does.
+    pub timeout: Option<Duration>,
+    /// Seed of the order of turns, of the payload and of the intervals.
+    pub seed: u64,
+}
+
+/// What a measurement of placements is given beside what it measures.
+pub struct TurnDesk<'a> {
+    /// Says what a person should know at once.
+    pub say: fn(&str),
+    /// Told after each round of turns which placements these are, and how many turns each has had.
+    pub turns: &'a dyn Fn(&str, u64),
+    /// Where the document is kept meanwhile.
+    pub sink: Option<&'a Sink>,
+    /// The document of what has been found.
+    pub build: &'a dyn Fn(&Found) -> PlaceDocument,
+}
+
+impl FastestPlacement {
+    /// Measures the placements that are worth it.
+    ///
+    /// # Errors
+    /// What was asked for cannot be placed or measured here.
+    pub fn measure(&self, asked: &Asked, topology: &Topology, desk: TurnDesk<'_>) -> Result<(Found, Exit), Fault> {
+        let named = matches!(&asked.gpus, GpuList::Some(Selection::These(_)));
+        let opening = Watchdog::opening(self.timeout, desk.say)?;
+        let devices = backends::find(self.backend, named, topology)?;
+        drop(opening);
+        let shown = backends::targets(&*devices.platform);
+        let how = self.how(devices.platform.facts().kind)?;
+        let measurement = Measurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
+        let signals = Signals::catch()?;
+        let names = measurement.names().join(", ");
+        let facts = platform(&devices, &topo::environment::probe());
+        let turns = |turns| (desk.turns)(&names, turns);
+        let mut keep = kept_meanwhile(desk.sink, desk.build);
+        let (found, ended) = measurement.run(facts, &signals.interrupted, turns, &mut keep);
+        let exit = match ended {
+            Ended::Decided => Exit::Ok,
+            Ended::Undecided => Exit::Undecided,
+            Ended::Partial => Exit::Partial,
+            Ended::NoFigure => Exit::NoResult,
+        };
+        Ok((found, signals.exit().unwrap_or(exit)))
+    }
+
+    fn how(&self, kind: PlatformKind) -> Result<How, Fault> {
+        let bytes = usize::try_from(self.size).map_err(Fault::usage)?;
+        let memory = self.memory.unwrap_or_else(|| config::default_memory(kind));
+        let timeout = config::given_up_at(self.timeout, self.max_time);
+        Ok(How { bytes, memory, seed: self.seed, max_time: self.max_time, timeout })
+    }
+}
+
+/// What cannot be placed or measured, with its exit code.
+impl From<PlaceError> for Fault {
+    fn from(error: PlaceError) -> Self {
+        match error {
+            PlaceError::Gpus(SelectionError::Absent { .. }) => Self::new(Exit::Absent, error),
+            _ => Self::usage(error),
+        }
+    }
+}
+
+/// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.
+fn kept_meanwhile<'a>(sink: Option<&'a Sink>, build: &'a dyn Fn(&Found) -> PlaceDocument) -> impl FnMut(&Found) + 'a {
+    let mut written: Option<(Instant, Duration)> = None;
+    move |found| {
+        let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))) else {
+            return;
+        };
+        let began = Instant::now();
+        if let Ok(json) = json_value(&build(found)) {
+            drop(sink.write(&json));
+        }
+        written = Some((Instant::now(), began.elapsed()));
+    }
+}
