@@ -166,7 +166,8 @@ impl BandwidthCheck {
 
     /// The document of a short run.
     fn short_run(&self, arguments: &[&str]) -> Result<Document, Fault> {
-        let failed = |what: &'static str| move |error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"));
+        let failed =
+            |what: &'static str| move |error: io::Error| Fault::new(Exit::NoResult, format!("{what}: {error}"));
         let folder = Scratch::new("numabench-check-").map_err(failed("cannot make a folder for the pass' document"))?;
         let file = folder.path().join("pass.json");
         let program = self.numabench.clone().map_or_else(std::env::current_exe, Ok);

@@ -31,8 +31,7 @@ const MOST_BYTES: u64 = 8 << 30;
 /// # Errors
 /// It cannot be read.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
-    topo::read_input(path, MOST_BYTES)
-        .map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
+    topo::read_input(path, MOST_BYTES).map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Reads one result document.
@@ -79,7 +78,8 @@ impl Documents<'_> {
             Kept::Result(document) => take(*document),
             other => {
                 let kind = other.kind().name();
-                Err(format!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote").into())
+                Err(format!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote")
+                    .into())
             }
         })
     }
@@ -148,7 +148,8 @@ impl Documents<'_> {
                 }
             }
             if taken.len() == before {
-                let what = if files.is_empty() { "holds no result document" } else { "holds no document that can be used" };
+                let what =
+                    if files.is_empty() { "holds no result document" } else { "holds no document that can be used" };
                 let way_out = "give a folder of files that `numabench pingpong --json` wrote";
                 return Err(Fault::usage(format!("{} {what}: {way_out}", path.display())));
             }

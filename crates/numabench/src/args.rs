@@ -28,18 +28,22 @@ pub mod suite;
 pub mod sweep;
 pub mod topo;
 pub mod trial;
+mod words;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use ::pingpong::TimingChoice;
+use ::report::settings::OrderAsked;
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use device::{CopyBy, Direction, MemoryKind};
 use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
 use number::{percent, whole};
-use options::each;
+use words::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, ORDERS, SWITCH, Word, one_of};
 
 use crate::{exit, version};
 
@@ -168,18 +172,18 @@ pub struct Pingpong {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=stats::units::MOST_BYTES / 4), help_heading = "What is copied")]
     pub floats: Option<u64>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]
-    pub memory: Vec<AnyMemory>,
+    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS", help_heading = "What is copied")]
+    pub memory: Vec<MemoryKind>,
     /// Directions; roundtrip is H2D then D2H, bidir both at once
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Roundtrip],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h", "roundtrip"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is copied")]
     pub direction: Vec<Direction>,
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only): they differ on coherent links
-    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is copied")]
-    pub engine: Engine,
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE", help_heading = "What is copied")]
+    pub engine: CopyBy,
     /// Whether host memory may use huge pages
-    #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "What is copied")]
-    pub huge_pages: Switch,
+    #[arg(long, value_parser = one_of(SWITCH), action = ArgAction::Set, default_value = "on", help_heading = "What is copied")]
+    pub huge_pages: bool,
 
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow. Several ranks at once go on
     /// until all have theirs, and only rounds of their common time count, so that the number differs a little
@@ -199,11 +203,11 @@ pub struct Pingpong {
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "How it is measured")]
     pub timeout: Option<Duration>,
     /// The clock: auto times pinned copies of 1 MiB and more on the device, everything else on the host
-    #[arg(long, value_enum, default_value_t = Timing::Auto, help_heading = "How it is measured")]
-    pub timing: Timing,
+    #[arg(long, value_parser = one_of(CLOCKS), default_value = "auto", help_heading = "How it is measured")]
+    pub timing: TimingChoice,
     /// All ranks at once, one after the other, or both and the contention penalty
-    #[arg(long, value_enum, default_value_t = Order::Simultaneous, help_heading = "How it is measured")]
-    pub order: Order,
+    #[arg(long, value_parser = one_of(ORDERS), default_value = "simultaneous", help_heading = "How it is measured")]
+    pub order: OrderAsked,
     /// Seed of the payload and of the order of blocks
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
@@ -281,85 +285,6 @@ pub enum Backend {
     Hip,
     /// The memory of NUMA nodes; no GPU takes part
     Host,
-}
-
-/// Kinds of host memory that are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Memory {
-    /// Placed, then registered with the driver
-    Pinned,
-    /// Allocated pinned by the driver
-    PinnedDriver,
-    /// Ordinary memory
-    Pageable,
-}
-
-/// Kinds of host memory, with those whose pages go to whoever touches them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AnyMemory {
-    /// Placed, then registered with the driver
-    Pinned,
-    /// Allocated pinned by the driver
-    PinnedDriver,
-    /// Ordinary memory
-    Pageable,
-    /// Allocated by the driver, which moves pages to the GPU or core that touches them: rates of touches instead of copies
-    Managed,
-    /// Ordinary memory that the GPU reads by itself (HMM, ATS): rates of touches instead of copies
-    System,
-}
-
-/// Directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Direction {
-    /// Host to device
-    H2d,
-    /// Device to host
-    D2h,
-    /// Host to device, then back
-    Roundtrip,
-    /// Both at once
-    Bidir,
-}
-
-/// Clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Timing {
-    /// By size and kind of memory
-    Auto,
-    /// The node's clock around blocking copies
-    Host,
-    /// The device's clock around queued copies
-    Device,
-}
-
-/// What moves the bytes of copies to and from a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// The GPU's copy engines
-    Ce,
-    /// A kernel on its multiprocessors
-    Sm,
-}
-
-/// Orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Order {
-    /// All ranks at once
-    Simultaneous,
-    /// One rank after the other
-    Alone,
-    /// Both, and the contention penalty
-    Both,
-}
-
-/// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    /// On
-    On,
-    /// Off
-    Off,
 }
 
 /// When to colour.

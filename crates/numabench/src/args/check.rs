@@ -5,26 +5,20 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use experiments::bandwidth_check::CheckedCopies;
 
-use super::{MOST, duration, whole};
+use super::{MOST, Word, duration, one_of, whole};
 
 /// Linux has no larger process id (PID_MAX_LIMIT).
 const MOST_PID: u64 = 1 << 22;
 
 /// What `check --bandwidth` measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// Host to device
-    H2d,
-    /// Device to host
-    D2h,
-    /// Within each GPU's memory
-    Hbm,
-    /// From each GPU to the next
-    Peer,
-}
+const COPIES: &[Word<CheckedCopies>] = &[
+    ("h2d", CheckedCopies::H2d, "Host to device"),
+    ("d2h", CheckedCopies::D2h, "Device to host"),
+    ("hbm", CheckedCopies::Hbm, "Within each GPU's memory"),
+    ("peer", CheckedCopies::Peer, "From each GPU to the next"),
+];
 
 /// `numabench check`.
 #[derive(Debug, clap::Args)]
@@ -69,9 +63,9 @@ pub struct Check {
     pub bandwidth: bool,
     /// What is measured: copies to the GPUs and back, within each GPU's memory (hbm), and from each GPU to the next (peer); each has a class
     /// and a limit of its own
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [What::H2d, What::D2h], hide_default_value = true, requires = "bandwidth",
+    #[arg(long, value_parser = one_of(COPIES), value_delimiter = ',', default_values = ["h2d", "d2h"], hide_default_value = true, requires = "bandwidth",
           value_name = "LIST", help_heading = "Bandwidth")]
-    pub what: Vec<What>,
+    pub what: Vec<CheckedCopies>,
     /// What is normal for this class of hardware, as `numabench baseline` learned it
     #[arg(long, value_name = "BASELINE.json", requires = "bandwidth", help_heading = "Bandwidth")]
     pub against: Option<PathBuf>,
@@ -91,15 +85,4 @@ pub struct Check {
     /// A program to become afterwards, looked for in PATH, and its arguments; the table then goes to standard error
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-}
-
-impl From<What> for CheckedCopies {
-    fn from(asked: What) -> Self {
-        match asked {
-            What::H2d => Self::H2d,
-            What::D2h => Self::D2h,
-            What::Hbm => Self::Hbm,
-            What::Peer => Self::Peer,
-        }
-    }
 }

@@ -1,11 +1,14 @@
 //! `numabench contend` as typed.
 
-use clap::ValueEnum;
+use ::pingpong::TimingChoice;
+use device::{Direction, MemoryKind};
 use experiments::options;
+use hostmem::Access;
 use stats::IdList;
 
 use super::measuring::Measuring;
-use super::{Direction, Memory, Timing, each, whole};
+use super::words::COPIED;
+use super::{CLOCKS, DIRECTIONS, MEMORY, Word, one_of, whole};
 
 /// `numabench contend`.
 #[derive(Debug, clap::Args)]
@@ -21,24 +24,24 @@ pub struct Contend {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
     pub size: u64,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_enum, value_name = "KIND", help_heading = "What is measured")]
-    pub memory: Option<Memory>,
+    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", help_heading = "What is measured")]
+    pub memory: Option<MemoryKind>,
     /// Directions; bidir is both at once
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
     /// The clock; ranks that share a GPU are timed by the host, alone too
-    #[arg(long, value_enum, default_value_t = Timing::Auto, help_heading = "What is measured")]
-    pub timing: Timing,
+    #[arg(long, value_parser = one_of(CLOCKS), default_value = "auto", help_heading = "What is measured")]
+    pub timing: TimingChoice,
     /// Copy to the first GPU beside threads that read, write or copy host memory: alone, then beside 1, 2, 4, … threads
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(BESIDE),
         value_name = "ACCESS",
         conflicts_with = "ranks_per_gpu",
         help_heading = "What is measured"
     )]
-    pub beside: Option<Beside>,
+    pub beside: Option<Access>,
     /// The PUs of these threads, one each [default: the other cores of the node of the copies' memory]
     #[arg(long, value_name = "LIST", requires = "beside", help_heading = "What is measured")]
     pub beside_cpus: Option<IdList>,
@@ -51,25 +54,11 @@ pub struct Contend {
 }
 
 /// Traffic beside copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Beside {
-    /// Reads
-    Read,
-    /// Writes
-    Write,
-    /// Copies, bytes read and written
-    Copy,
-}
-
-impl From<Beside> for hostmem::Access {
-    fn from(asked: Beside) -> Self {
-        match asked {
-            Beside::Read => Self::Read,
-            Beside::Write => Self::Write,
-            Beside::Copy => Self::Copy,
-        }
-    }
-}
+pub(crate) const BESIDE: &[Word<Access>] = &[
+    ("read", Access::Read, "Reads"),
+    ("write", Access::Write, "Writes"),
+    ("copy", Access::Copy, "Copies, bytes read and written"),
+];
 
 impl Contend {
     /// What is to be measured.
@@ -78,10 +67,10 @@ impl Contend {
             cpus: self.cpus.clone(),
             ranks_per_gpu: self.ranks_per_gpu.map(|ranks| ranks as usize),
             size: self.size,
-            memory: self.memory.map(Into::into),
-            directions: each(&self.direction),
-            timing: self.timing.into(),
-            beside: self.beside.map(Into::into),
+            memory: self.memory,
+            directions: self.direction.clone(),
+            timing: self.timing,
+            beside: self.beside,
             beside_cpus: self.beside_cpus.clone(),
             range: self.range,
             measuring: self.measuring.options(),

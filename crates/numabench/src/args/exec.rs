@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ::exec::MemoryWish;
+use clap::ArgAction;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
-use super::{MOST, ids, whole};
+use super::{MOST, Word, ids, one_of, whole};
 
 /// `numabench exec`.
 #[derive(Debug, clap::Args)]
@@ -17,8 +19,8 @@ pub struct Exec {
     pub gpus: Option<GpuList>,
     /// Which GPUs the program sees: own hides all but the rank's own, so that every program takes the right one; near hides none and binds
     /// near the rank's GPU, for frameworks that want to see all of them and choose by the local rank (torch.cuda.set_device(LOCAL_RANK))
-    #[arg(long, value_enum, value_name = "own|near", default_value_t = Sees::Own, help_heading = "Placement")]
-    pub gpu: Sees,
+    #[arg(long, value_parser = one_of(GPUS), action = ArgAction::Set, value_name = "own|near", default_value = "own", help_heading = "Placement")]
+    pub gpu: bool,
     /// Cores for each rank [default: the cores near the GPU, shared out evenly among all GPUs and ranks there]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "Placement")]
     pub cores_per_rank: Option<usize>,
@@ -35,11 +37,11 @@ pub struct Exec {
     /// Where the program's memory lies: on the nodes of its cores (local) or on NODE and nowhere else, as with numactl
     /// --membind: a program that needs more than is free there is killed; none leaves it to the kernel
     #[arg(long, value_name = "local|NODE|none", default_value = "local", value_parser = exec_membind, help_heading = "Placement")]
-    pub membind: ExecMembind,
+    pub membind: MemoryWish,
     /// Tell the program's UCX, NCCL (RCCL) and libfabric by their variables to use the network adapter near the rank's GPU (near); a variable that is
     /// set stays. none leaves the choice to them
-    #[arg(long, value_enum, value_name = "near|none", default_value_t = Nic::None, help_heading = "Placement")]
-    pub nic: Nic,
+    #[arg(long, value_parser = one_of(NICS), action = ArgAction::Set, value_name = "near|none", default_value = "none", help_heading = "Placement")]
+    pub nic: bool,
     /// Take the places that `place --json FILE` found best, one for each rank of the node, instead of working them out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "cores_per_rank", "smt", "strategy", "reserve", "keep_cpus"], help_heading = "Placement")]
     pub from: Option<PathBuf>,
@@ -65,44 +67,20 @@ pub struct Exec {
     pub program: Vec<OsString>,
 }
 
-/// Which GPUs a program sees.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Sees {
-    /// The rank's own.
-    #[default]
-    Own,
-    /// What the launcher shows; the rank is bound near its own.
-    Near,
-}
+/// Which GPUs a program sees: whether all that the launcher shows.
+pub(crate) const GPUS: &[Word<bool>] =
+    &[("own", false, "The rank's own"), ("near", true, "What the launcher shows; the rank is bound near its own")];
 
-/// Which network adapter a program's libraries are told of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Nic {
-    /// The one near the rank's GPU.
-    Near,
-    /// None.
-    #[default]
-    None,
-}
+/// Which network adapter a program's libraries are told of: whether of any.
+pub(crate) const NICS: &[Word<bool>] = &[("near", true, "The one near the rank's GPU"), ("none", false, "None")];
 
-/// Where a program's memory lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExecMembind {
-    /// On the nodes of its PUs.
-    Local,
-    /// On this node.
-    Node(u32),
-    /// Left to the kernel.
-    None,
-}
-
-fn exec_membind(text: &str) -> Result<ExecMembind, String> {
+fn exec_membind(text: &str) -> Result<MemoryWish, String> {
     match text {
-        "local" => Ok(ExecMembind::Local),
-        "none" => Ok(ExecMembind::None),
+        "local" => Ok(MemoryWish::Local),
+        "none" => Ok(MemoryWish::Untouched),
         node => node
             .parse()
-            .map(ExecMembind::Node)
+            .map(MemoryWish::Node)
             .map_err(|_| format!("\"{text}\" is neither local, none nor a NUMA node's number")),
     }
 }

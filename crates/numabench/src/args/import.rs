@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
-use clap::ValueEnum;
-use report::timestamp::{rfc3339_utc, unix_ns};
+use ::report::timestamp::{rfc3339_utc, unix_ns};
+use analysis::import::Program;
+
+use super::{Word, one_of};
 
 /// `numabench import`.
 #[derive(Debug, clap::Args)]
 pub struct Import {
     /// The program whose output it is
-    #[arg(value_enum, value_name = "PROGRAM")]
+    #[arg(value_parser = one_of(PROGRAMS), value_name = "PROGRAM")]
     pub program: Program,
     /// What the program printed: files of one run (osu_latency's and osu_bw's, say); - is standard input
     #[arg(value_name = "FILE", required = true)]
@@ -27,15 +29,15 @@ pub struct Import {
 }
 
 /// Programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Program {
-    /// nvbandwidth, as text or JSON (-j)
-    Nvbandwidth,
-    /// TransferBench: tests of a configuration file, and p2p; as tables or CSV
-    Transferbench,
-    /// The OSU micro-benchmarks osu_latency, osu_bw and osu_bibw
-    Osu,
-}
+const PROGRAMS: &[Word<Program>] = &[
+    ("nvbandwidth", Program::Nvbandwidth, "nvbandwidth, as text or JSON (-j)"),
+    (
+        "transferbench",
+        Program::TransferBench,
+        "TransferBench: tests of a configuration file, and p2p; as tables or CSV",
+    ),
+    ("osu", Program::Osu, "The OSU micro-benchmarks osu_latency, osu_bw and osu_bibw"),
+];
 
 /// RFC 3339 in UTC.
 fn moment(text: &str) -> Result<String, String> {

@@ -1,12 +1,13 @@
 //! `numabench latency` as typed.
 
-use clap::ValueEnum;
-use experiments::options;
+use experiments::options::{self, Between};
+use hostmem::Access;
 use placement::RowsBy;
 use stats::IdList;
 
-use crate::args::contend::Beside;
-use crate::args::measuring::Measuring;
+use super::contend::BESIDE;
+use super::measuring::Measuring;
+use super::{Word, one_of};
 
 /// `numabench latency`.
 #[derive(Debug, clap::Args)]
@@ -19,13 +20,13 @@ pub struct Latency {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
     /// Measure core-to-core or CPU-GPU flag latency instead of memory loads
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "range", help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(BETWEEN), value_name = "WHAT", conflicts_with = "range", help_heading = "What is measured")]
     pub between: Option<Between>,
     /// Measure loads by one core of each row beside traffic of other cores on the same memory, from none to all they can make [default
     /// traffic: read]
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(BESIDE),
         value_name = "ACCESS",
         num_args = 0..=1,
         require_equals = true,
@@ -33,7 +34,7 @@ pub struct Latency {
         conflicts_with_all = ["between", "gpus", "backend"],
         help_heading = "What is measured"
     )]
-    pub loaded: Option<Beside>,
+    pub loaded: Option<Access>,
     /// The PUs that make the traffic of --loaded, a thread each [default: the other cores of the row's node]
     #[arg(long, value_name = "LIST", requires = "loaded", help_heading = "What is measured")]
     pub beside_cpus: Option<IdList>,
@@ -46,13 +47,10 @@ pub struct Latency {
 }
 
 /// Between what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Between {
-    /// From each core to each other one: half of a round trip
-    Cores,
-    /// Flag round trip from the core of each row (--rows core: each core) to each GPU and back
-    Gpus,
-}
+const BETWEEN: &[Word<Between>] = &[
+    ("cores", Between::Cores, "From each core to each other one: half of a round trip"),
+    ("gpus", Between::Gpus, "Flag round trip from the core of each row (--rows core: each core) to each GPU and back"),
+];
 
 impl Latency {
     /// What is to be measured.
@@ -60,11 +58,8 @@ impl Latency {
         options::Latency {
             rows: self.rows,
             range: self.range,
-            between: self.between.map(|between| match between {
-                Between::Cores => options::Between::Cores,
-                Between::Gpus => options::Between::Gpus,
-            }),
-            loaded: self.loaded.map(Into::into),
+            between: self.between,
+            loaded: self.loaded,
             beside_cpus: self.beside_cpus.clone(),
             cpus: self.cpus.clone(),
             measuring: self.measuring.options(),

@@ -1,12 +1,13 @@
 //! `numabench matrix` as typed.
 
-use clap::ValueEnum;
+use device::{CopyBy, Direction, MemoryKind};
 use experiments::options;
+use hostmem::Access;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
 use super::options::given;
-use super::{AnyMemory, Direction, Engine, MOST, each, whole};
+use super::{DIRECTIONS, ENGINES, MEMORY, MOST, Word, one_of, whole};
 use crate::fault::Fault;
 
 /// `numabench matrix`.
@@ -19,15 +20,15 @@ pub struct Matrix {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
     pub size: u64,
     /// Kinds of host memory, for GPUs [default: pinned]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
-    pub memory: Vec<AnyMemory>,
+    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
+    pub memory: Vec<MemoryKind>,
     /// Directions, for GPUs; bidir is both at once
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h, Direction::Bidir],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h", "bidir"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only); ce,sm measures both in one run
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Engine::Ce], value_name = "ENGINES", help_heading = "What is measured")]
-    pub engine: Vec<Engine>,
+    #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', default_values = ["ce"], value_name = "ENGINES", help_heading = "What is measured")]
+    pub engine: Vec<CopyBy>,
     /// Copy to (and from) all GPUs at once in each row, instead of to one after the other
     #[arg(long, help_heading = "What is measured")]
     pub concurrent: bool,
@@ -35,7 +36,7 @@ pub struct Matrix {
     #[arg(long, conflicts_with = "concurrent", help_heading = "What is measured")]
     pub latency: bool,
     /// Accesses by the CPU, where no GPU takes part: bandwidth of reads, writes and copies, latency of loads
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Access::Read, Access::Load],
+    #[arg(long, value_parser = one_of(ACCESSES), value_delimiter = ',', default_values = ["read", "load"],
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
     pub access: Vec<Access>,
     /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of its cores]
@@ -51,28 +52,12 @@ pub struct Matrix {
 }
 
 /// Accesses by the CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Access {
-    /// Bandwidth of reads
-    Read,
-    /// Bandwidth of writes
-    Write,
-    /// Bandwidth of copies, bytes read and written
-    Copy,
-    /// Latency of a load
-    Load,
-}
-
-impl From<Access> for hostmem::Access {
-    fn from(asked: Access) -> Self {
-        match asked {
-            Access::Read => Self::Read,
-            Access::Write => Self::Write,
-            Access::Copy => Self::Copy,
-            Access::Load => Self::Load,
-        }
-    }
-}
+const ACCESSES: &[Word<Access>] = &[
+    ("read", Access::Read, "Bandwidth of reads"),
+    ("write", Access::Write, "Bandwidth of writes"),
+    ("copy", Access::Copy, "Bandwidth of copies, bytes read and written"),
+    ("load", Access::Load, "Latency of a load"),
+];
 
 impl Matrix {
     /// What is to be touched, where memory that moves is asked for.
@@ -89,7 +74,7 @@ impl Matrix {
             sizes: Some(vec![size]),
             directions,
             unused: given(&[
-                (self.engine != [Engine::Ce], "--engine"),
+                (self.engine != [CopyBy::Engine], "--engine"),
                 (self.concurrent, "--concurrent"),
                 (self.latency, "--latency"),
                 (self.threads.is_some(), "--threads"),
@@ -105,12 +90,12 @@ impl Matrix {
         options::Matrix {
             rows: self.rows,
             size: self.size,
-            memory: each(&self.memory),
-            directions: each(&self.direction),
-            engines: each(&self.engine),
+            memory: self.memory.clone(),
+            directions: self.direction.clone(),
+            engines: self.engine.clone(),
             concurrent: self.concurrent,
             latency: self.latency,
-            access: each(&self.access),
+            access: self.access.clone(),
             threads: self.threads.map(|threads| threads as usize),
             range: self.range,
             measuring: self.measuring.options(),

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ArgAction;
 use experiments::options;
 use placement::Selection;
 
-use super::{Backend, ColorChoice, Switch, duration, percent, whole};
+use super::{Backend, ColorChoice, SWITCH, duration, one_of, percent, whole};
 
 /// What commands that measure have in common.
 #[derive(Clone, Debug, clap::Args)]
@@ -19,8 +20,8 @@ pub struct Measuring {
     pub backend: Backend,
 
     /// Whether host memory may use huge pages
-    #[arg(long, value_enum, default_value_t = Switch::On, help_heading = "How it is measured")]
-    pub huge_pages: Switch,
+    #[arg(long, value_parser = one_of(SWITCH), action = ArgAction::Set, default_value = "on", help_heading = "How it is measured")]
+    pub huge_pages: bool,
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
@@ -71,7 +72,7 @@ impl Measuring {
         options::Measuring {
             gpus: self.gpus.clone(),
             backend: self.backend.into(),
-            huge_pages: self.huge_pages == Switch::On,
+            huge_pages: self.huge_pages,
             reps: self.reps,
             precision: self.precision,
             max_time: self.max_time,

@@ -1,9 +1,12 @@
 //! What was typed as the libraries have it: values of clap become those of the crates that carry them out.
 
+use ::pingpong::TimingChoice;
+use ::report::settings::OrderAsked;
+use device::CopyBy;
 use experiments::{config, options};
 
 use super::measuring::Measuring;
-use super::{AnyMemory, Backend, Direction, Engine, Memory, Order, Pingpong, Timing};
+use super::{Backend, Pingpong};
 use crate::fault::Fault;
 
 impl From<Backend> for options::Backend {
@@ -17,76 +20,9 @@ impl From<Backend> for options::Backend {
     }
 }
 
-impl From<Memory> for device::MemoryKind {
-    fn from(asked: Memory) -> Self {
-        match asked {
-            Memory::Pinned => Self::Pinned,
-            Memory::PinnedDriver => Self::PinnedDriver,
-            Memory::Pageable => Self::Pageable,
-        }
-    }
-}
-
-impl From<AnyMemory> for device::MemoryKind {
-    fn from(asked: AnyMemory) -> Self {
-        match asked {
-            AnyMemory::Pinned => Self::Pinned,
-            AnyMemory::PinnedDriver => Self::PinnedDriver,
-            AnyMemory::Pageable => Self::Pageable,
-            AnyMemory::Managed => Self::Managed,
-            AnyMemory::System => Self::System,
-        }
-    }
-}
-
-impl From<Direction> for device::Direction {
-    fn from(asked: Direction) -> Self {
-        match asked {
-            Direction::H2d => Self::H2d,
-            Direction::D2h => Self::D2h,
-            Direction::Roundtrip => Self::RoundTrip,
-            Direction::Bidir => Self::Bidirectional,
-        }
-    }
-}
-
-impl From<Engine> for device::CopyBy {
-    fn from(asked: Engine) -> Self {
-        match asked {
-            Engine::Ce => Self::Engine,
-            Engine::Sm => Self::Kernel,
-        }
-    }
-}
-
-impl From<Timing> for ::pingpong::TimingChoice {
-    fn from(asked: Timing) -> Self {
-        match asked {
-            Timing::Auto => Self::Auto,
-            Timing::Host => Self::Host,
-            Timing::Device => Self::Device,
-        }
-    }
-}
-
-impl From<Order> for ::report::settings::OrderAsked {
-    fn from(asked: Order) -> Self {
-        match asked {
-            Order::Simultaneous => Self::Simultaneous,
-            Order::Alone => Self::Alone,
-            Order::Both => Self::Both,
-        }
-    }
-}
-
 /// Those of these options that were given.
 pub(super) fn given(options: &[(bool, &'static str)]) -> Vec<&'static str> {
     options.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| *name).collect()
-}
-
-/// What was typed as the crates that carry it out have it.
-pub(super) fn each<A: Copy + Into<B>, B>(asked: &[A]) -> Vec<B> {
-    asked.iter().copied().map(Into::into).collect()
 }
 
 impl Pingpong {
@@ -127,9 +63,9 @@ impl Pingpong {
             directions,
             unused: given(&[
                 (self.membind != placement::Membind::Local, "--membind"),
-                (self.engine != Engine::Ce, "--engine"),
-                (self.timing == Timing::Device, "--timing device"),
-                (self.order != Order::Simultaneous, "--order"),
+                (self.engine != CopyBy::Engine, "--engine"),
+                (self.timing == TimingChoice::Device, "--timing device"),
+                (self.order != OrderAsked::Simultaneous, "--order"),
                 (self.rank.is_some(), "--rank and --ranks"),
                 (!self.fail_on.is_empty(), "--fail-on"),
             ]),
@@ -150,12 +86,12 @@ impl Pingpong {
             membind: self.membind,
             sizes,
             floats: self.floats,
-            memory: each(&self.memory),
-            directions: each(&self.direction),
-            engine: self.engine.into(),
+            memory: self.memory.clone(),
+            directions: self.direction.clone(),
+            engine: self.engine,
             warmup: self.warmup,
-            timing: self.timing.into(),
-            order: self.order.into(),
+            timing: self.timing,
+            order: self.order,
             measuring: self.measuring().options(),
         }
     }

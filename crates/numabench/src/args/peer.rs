@@ -1,30 +1,23 @@
 //! `numabench peer` as typed.
 
-use device::PeerEnd;
-use experiments::options;
+use device::{CopyBy, PeerEnd};
+use experiments::options::{self, Pairs};
 
-use super::Engine;
 use super::measuring::Measuring;
+use super::{ENGINES, Word, one_of};
 
 /// Which GPU does the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum By {
-    /// The GPU that the bytes come from: it writes to the other
-    Source,
-    /// The GPU that they go to: it reads from the other
-    Destination,
-}
+const BY: &[Word<PeerEnd>] = &[
+    ("source", PeerEnd::Source, "The GPU that the bytes come from: it writes to the other"),
+    ("destination", PeerEnd::Destination, "The GPU that they go to: it reads from the other"),
+];
 
 /// Which pairs of GPUs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Pairs {
-    /// Every two, one way and both ways at once
-    All,
-    /// Each with the next one, one way
-    Ring,
-    /// None: only within each GPU's memory
-    None,
-}
+const PAIRS: &[Word<Pairs>] = &[
+    ("all", Pairs::All, "Every two, one way and both ways at once"),
+    ("ring", Pairs::Ring, "Each with the next one, one way"),
+    ("none", Pairs::None, "None: only within each GPU's memory"),
+];
 
 /// `numabench peer`.
 #[derive(Debug, clap::Args)]
@@ -34,14 +27,14 @@ pub struct Peer {
     pub size: Option<u64>,
     /// Which pairs: every two both ways, each GPU with the next one way (quick: every GPU sends and receives once), or none but each GPU's own
     /// memory
-    #[arg(long, value_enum, default_value_t = Pairs::All, help_heading = "What is measured")]
+    #[arg(long, value_parser = one_of(PAIRS), default_value = "all", help_heading = "What is measured")]
     pub pairs: Pairs,
     /// Which of the two GPUs copies: writes and reads differ on most links
-    #[arg(long, value_enum, default_value_t = By::Source, help_heading = "What is measured")]
-    pub by: By,
+    #[arg(long, value_parser = one_of(BY), default_value = "source", help_heading = "What is measured")]
+    pub by: PeerEnd,
     /// What moves the bytes: that GPU's copy engines, or a kernel of loads and stores
-    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
-    pub engine: Engine,
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE", help_heading = "What is measured")]
+    pub engine: CopyBy,
     /// Measure how long a load takes too: by a kernel of each GPU, from each other one's memory. The time of the smallest copy, which is always
     /// measured between every two, is that of the driver's call, the copy and the wait
     #[arg(long, help_heading = "What is measured")]
@@ -59,16 +52,9 @@ impl Peer {
     pub fn options(&self) -> options::Peer {
         options::Peer {
             size: self.size,
-            pairs: match self.pairs {
-                Pairs::All => options::Pairs::All,
-                Pairs::Ring => options::Pairs::Ring,
-                Pairs::None => options::Pairs::None,
-            },
-            by: match self.by {
-                By::Source => PeerEnd::Source,
-                By::Destination => PeerEnd::Destination,
-            },
-            engine: self.engine.into(),
+            pairs: self.pairs,
+            by: self.by,
+            engine: self.engine,
             latency: self.latency,
             all: self.all,
             measuring: self.measuring.options(),

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ArgAction;
+use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
 use launchers::{Dialect, DialectError, Starter};
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
-use super::exec::Nic;
-use super::{Backend, ColorChoice, MOST, Memory, duration, ids, whole};
+use super::exec::NICS;
+use super::words::COPIED;
+use super::{Backend, ColorChoice, MEMORY, MOST, duration, ids, one_of, whole};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
@@ -54,8 +57,8 @@ pub struct Place {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measuring")]
     pub size: u64,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_enum, value_name = "KIND", requires = "measure", help_heading = "Measuring")]
-    pub memory: Option<Memory>,
+    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", requires = "measure", help_heading = "Measuring")]
+    pub memory: Option<MemoryKind>,
     /// Begin no further round of turns after this time
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measuring")]
     pub max_time: Duration,
@@ -73,8 +76,8 @@ pub struct Place {
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub emit: Option<Emit>,
     /// With --emit wrapper: tell each rank's UCX, NCCL (RCCL), libfabric and Cray MPICH by their variables to use the network adapter near its GPU (near); a variable that is set stays
-    #[arg(long, value_enum, value_name = "near|none", default_value_t = Nic::None, requires = "emit", help_heading = "Output")]
-    pub nic: Nic,
+    #[arg(long, value_parser = one_of(NICS), action = ArgAction::Set, value_name = "near|none", default_value = "none", requires = "emit", help_heading = "Output")]
+    pub nic: bool,
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -92,7 +95,7 @@ impl Place {
         FastestPlacement {
             backend: self.backend.into(),
             size: self.size,
-            memory: self.memory.map(Into::into),
+            memory: self.memory,
             max_time: self.max_time,
             timeout: self.timeout,
             seed: self.seed,

@@ -1,11 +1,14 @@
 //! `numabench sweep` as typed.
 
+use ::kernels::{Scattered, Way};
+use ::pingpong::TimingChoice;
+use device::{CopyBy, Direction, MemoryKind};
 use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
 use super::options::given;
-use super::{AnyMemory, Direction, Engine, Sizes, Timing, each, sizes};
+use super::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, Sizes, Word, one_of, sizes};
 use crate::fault::Fault;
 
 /// `numabench sweep`.
@@ -15,18 +18,18 @@ pub struct Sweep {
     #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is measured")]
     pub size: Option<Sizes>,
     /// Kinds of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
-    pub memory: Vec<AnyMemory>,
+    #[arg(long, value_parser = one_of(MEMORY), value_delimiter = ',', value_name = "KINDS", help_heading = "What is measured")]
+    pub memory: Vec<MemoryKind>,
     /// Directions; roundtrip is H2D then D2H
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Direction::H2d, Direction::D2h],
+    #[arg(long, value_parser = one_of(DIRECTIONS), value_delimiter = ',', default_values = ["h2d", "d2h"],
           hide_default_value = true, value_name = "DIRECTIONS", help_heading = "What is measured")]
     pub direction: Vec<Direction>,
     /// The clock of every size: host is the time that an application sees of a blocking copy; auto changes to the device's at 1 MiB
-    #[arg(long, value_enum, default_value_t = Timing::Host, help_heading = "What is measured")]
-    pub timing: Timing,
+    #[arg(long, value_parser = one_of(CLOCKS), default_value = "host", help_heading = "What is measured")]
+    pub timing: TimingChoice,
     /// What moves the bytes: the GPU's copy engines, or a kernel of loads and stores (pinned memory only)
-    #[arg(long, value_enum, default_value_t = Engine::Ce, value_name = "ENGINE", help_heading = "What is measured")]
-    pub engine: Engine,
+    #[arg(long, value_parser = one_of(ENGINES), default_value = "ce", value_name = "ENGINE", help_heading = "What is measured")]
+    pub engine: CopyBy,
     /// Many small pieces instead of single copies, by every way of sending them: their sizes, multiples of 4 KiB, as a range or a list (4KiB..1MiB). Needs a GPU
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"], help_heading = "Small pieces")]
     pub pieces: Option<Sizes>,
@@ -34,12 +37,12 @@ pub struct Sweep {
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB", requires = "pieces", help_heading = "Small pieces")]
     pub total: u64,
     /// Where pieces lie scattered; on the other side they lie one behind the other
-    #[arg(long, value_enum, value_name = "SIDE", default_value_t = Scattered::Both, requires = "pieces", help_heading = "Small pieces")]
+    #[arg(long, value_parser = one_of(SCATTERED), value_name = "SIDE", default_value = "both", requires = "pieces", help_heading = "Small pieces")]
     pub scattered: Scattered,
     /// Ways of sending them: a copy of each, one call that queues all copies, one kernel, or packed into one copy [default: all]
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of(WAYS),
         value_delimiter = ',',
         value_name = "WAYS",
         requires = "pieces",
@@ -59,10 +62,10 @@ impl Sweep {
     pub fn options(&self) -> options::Sweep {
         options::Sweep {
             sizes: self.size.as_ref().map(|sizes| sizes.0.clone()),
-            memory: each(&self.memory),
-            directions: each(&self.direction),
-            timing: self.timing.into(),
-            engine: self.engine.into(),
+            memory: self.memory.clone(),
+            directions: self.direction.clone(),
+            timing: self.timing,
+            engine: self.engine,
             pieces: self.pieces.as_ref().map(|sizes| self.small(sizes)),
             measuring: self.measuring.options(),
         }
@@ -78,60 +81,32 @@ impl Sweep {
             return Ok(None);
         }
         let command = "sweep";
-        let unused =
-            given(&[(self.engine != Engine::Ce, "--engine"), (self.timing == Timing::Device, "--timing device")]);
+        let unused = given(&[
+            (self.engine != CopyBy::Engine, "--engine"),
+            (self.timing == TimingChoice::Device, "--timing device"),
+        ]);
         options::Moving { command, cpus: None, rows: None, kinds: memory, sizes, directions, unused, measuring }
             .where_asked_for()
     }
 
     fn small(&self, sizes: &Sizes) -> options::SmallPieces {
-        let ways = if self.ways.is_empty() { kernels::Way::ALL.to_vec() } else { each(&self.ways) };
-        let (sizes, scattered) = (sizes.0.clone(), self.scattered.into());
+        let ways = if self.ways.is_empty() { Way::ALL.to_vec() } else { self.ways.clone() };
+        let (sizes, scattered) = (sizes.0.clone(), self.scattered);
         options::SmallPieces { sizes, total: self.total, scattered, ways, rows: self.rows }
     }
 }
 
 /// On which sides pieces lie scattered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Scattered {
-    /// In host memory and on the GPU
-    Both,
-    /// In host memory
-    Host,
-    /// On the GPU
-    Device,
-}
-
-impl From<Scattered> for kernels::Scattered {
-    fn from(side: Scattered) -> Self {
-        match side {
-            Scattered::Both => Self::Both,
-            Scattered::Host => Self::Host,
-            Scattered::Device => Self::Device,
-        }
-    }
-}
+const SCATTERED: &[Word<Scattered>] = &[
+    ("both", Scattered::Both, "In host memory and on the GPU"),
+    ("host", Scattered::Host, "In host memory"),
+    ("device", Scattered::Device, "On the GPU"),
+];
 
 /// How pieces are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Way {
-    /// An asynchronous copy of each
-    Loop,
-    /// One call of the driver that queues all copies
-    Batch,
-    /// One kernel that moves all of them
-    Kernel,
-    /// One copy, packed on the host by the rank's core and on the GPU by a kernel
-    Packed,
-}
-
-impl From<Way> for kernels::Way {
-    fn from(way: Way) -> Self {
-        match way {
-            Way::Loop => Self::Loop,
-            Way::Batch => Self::Batch,
-            Way::Kernel => Self::Kernel,
-            Way::Packed => Self::Packed,
-        }
-    }
-}
+const WAYS: &[Word<Way>] = &[
+    ("loop", Way::Loop, "An asynchronous copy of each"),
+    ("batch", Way::Batch, "One call of the driver that queues all copies"),
+    ("kernel", Way::Kernel, "One kernel that moves all of them"),
+    ("packed", Way::Packed, "One copy, packed on the host by the rank's core and on the GPU by a kernel"),
+];

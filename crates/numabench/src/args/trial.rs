@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use ::trial::decide::Better;
 use ::trial::options::{TrialOptions, Vary};
-use clap::ValueEnum;
 use placement::Strategy;
 
-use super::exec::Sees;
-use super::{ColorChoice, duration, each, percent, whole};
+use super::exec::GPUS;
+use super::{ColorChoice, Word, duration, one_of, percent, whole};
 
 /// `numabench trial`.
 #[derive(Debug, clap::Args)]
@@ -28,8 +27,8 @@ pub struct Trial {
     pub vary: Vec<Vary>,
     /// Which GPUs placed programs see: own hides all but the rank's own, near hides none and binds near it [default: own under a launcher;
     /// near for a program on its own and under torchrun]
-    #[arg(long, value_enum, value_name = "own|near", help_heading = "What is tried")]
-    pub gpu: Option<Sees>,
+    #[arg(long, value_parser = one_of(GPUS), value_name = "own|near", help_heading = "What is tried")]
+    pub gpu: Option<bool>,
     /// Try the baseline against itself in so many trials, and say how often a difference was claimed: this machine's false alarms
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, default_missing_value = "10", value_parser = whole::<u32>(1..=1000),
           conflicts_with_all = ["placements", "vary", "expect", "json", "resume"], help_heading = "What is tried")]
@@ -49,8 +48,8 @@ pub struct Trial {
     #[arg(long, value_name = "FILE", help_heading = "What is compared")]
     pub metric_file: Vec<PathBuf>,
     /// Whether less or more of the metrics is better: one word for all, or one for each
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "lower|higher", help_heading = "What is compared")]
-    pub better: Vec<Direction>,
+    #[arg(long, value_parser = one_of(BETTER), value_delimiter = ',', value_name = "lower|higher", help_heading = "What is compared")]
+    pub better: Vec<Better>,
 
     /// Differences below this do not matter
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent, help_heading = "How much is enough")]
@@ -103,13 +102,13 @@ impl Trial {
             placements: self.placements.clone(),
             launch: self.launch.clone(),
             vary: self.vary.clone(),
-            shows_all_gpus: self.gpu.map(|sees| sees == Sees::Near),
+            shows_all_gpus: self.gpu,
             against_itself: self.aa.is_some(),
             patterns: self.metric.clone(),
             all_matches: self.metric_all,
             json: self.metric_json.clone(),
             files: self.metric_file.clone(),
-            better: each(&self.better),
+            better: self.better.clone(),
             equivalence: self.equivalence,
             max_runs: self.max_runs,
             max_time: self.max_time,
@@ -123,22 +122,7 @@ impl Trial {
 }
 
 /// What is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Direction {
-    /// Less of it
-    Lower,
-    /// More of it
-    Higher,
-}
-
-impl From<Direction> for Better {
-    fn from(asked: Direction) -> Self {
-        match asked {
-            Direction::Lower => Self::Lower,
-            Direction::Higher => Self::Higher,
-        }
-    }
-}
+const BETTER: &[Word<Better>] = &[("lower", Better::Lower, "Less of it"), ("higher", Better::Higher, "More of it")];
 
 fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
     let wrong = || format!("\"{text}\" is not FILE:POINTER: write for example result.json:/fom/rate");

@@ -31,7 +31,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 }
 
 fn check(args: &Check, all_passes: bool) -> Result<Checked, Fault> {
-    let (copies, timeout) = (args.what.iter().copied().map(Into::into).collect(), args.timeout);
+    let (copies, timeout) = (args.what.clone(), args.timeout);
     let baseline = args.against.as_deref().map(read_baseline).transpose()?;
     BandwidthCheck { copies, baseline, timeout, all_passes, numabench: None }.run()
 }

@@ -1,12 +1,12 @@
 //! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
 
-use ::exec::{Asked, MemoryWish, Wish, become_program, bind, environment, plan, report};
+use ::exec::{Asked, Wish, become_program, bind, environment, plan, report};
 use ::place::Saved;
 use placement::{TargetId, nic};
 use ranks::Launch;
 use trial::eyes::{ASKED, Asked as Place, MARK};
 
-use crate::args::exec::{Exec, ExecMembind, Nic, Sees};
+use crate::args::exec::Exec;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::terminal;
@@ -22,7 +22,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         asked.from = Some(saved.map_err(Fault::usage)?.places.places);
     }
     let mut setup = plan(&launch, &start, &asked, &environment())?;
-    if args.nic == Nic::Near {
+    if args.nic {
         let survey = topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?;
         let gpu = setup.drives.first().and_then(|seen| match seen.target.id {
             TargetId::Gpu(pci) => Some(pci),
@@ -50,11 +50,6 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
 }
 
 fn asked(args: &Exec) -> Asked {
-    let memory = match args.membind {
-        ExecMembind::Local => MemoryWish::Local,
-        ExecMembind::Node(node) => MemoryWish::Node(node),
-        ExecMembind::None => MemoryWish::Untouched,
-    };
     // The arguments end far below.
     let number = |asked: u64| usize::try_from(asked).unwrap_or(usize::MAX);
     let wish = Wish {
@@ -62,9 +57,8 @@ fn asked(args: &Exec) -> Asked {
         smt: args.smt,
         strategy: args.strategy,
         reserve: args.reserve.clone().unwrap_or_default(),
-        memory,
+        memory: args.membind,
     };
     let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
-    let shows_all = args.gpu == Sees::Near;
-    Asked { rank, ranks, gpus: args.gpus.clone(), shows_all, keep_cpus: args.keep_cpus, from: None, wish }
+    Asked { rank, ranks, gpus: args.gpus.clone(), shows_all: args.gpu, keep_cpus: args.keep_cpus, from: None, wish }
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::import::{About, Output, Program, import};
+use analysis::import::{About, Output, import};
 use anyhow::anyhow;
 use experiments::documents;
 use report::document::Status;
 use report::timestamp::rfc3339_utc;
 
-use crate::args::import::{self, Import};
+use crate::args::import::Import;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::result_output::{json, write};
@@ -18,11 +18,6 @@ use crate::{output_file, terminal};
 /// Runs the command.
 pub fn run(args: &Import) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
-    let program = match args.program {
-        import::Program::Nvbandwidth => Program::Nvbandwidth,
-        import::Program::Transferbench => Program::TransferBench,
-        import::Program::Osu => Program::Osu,
-    };
     let output = |path: &PathBuf| Ok(Output { name: path.display().to_string(), bytes: documents::bytes(path)? });
     let outputs = args.files.iter().map(output).collect::<Result<Vec<_>, Fault>>()?;
     let about = About {
@@ -32,7 +27,7 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
         host: args.host.clone(),
     };
     let document =
-        import(program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
+        import(args.program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
     let json = json(&document)?;
     match sink {
         Some(sink) => write(&sink, &json)?,

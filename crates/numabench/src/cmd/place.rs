@@ -8,7 +8,6 @@ use launchers::{Dialect, Saying, say, wrapper};
 use render::terminal::Style;
 use topo::Survey;
 
-use crate::args::exec::Nic;
 use crate::args::place::{Emit, Place};
 use crate::began::Began;
 use crate::exit::Exit;
@@ -104,8 +103,8 @@ fn survey(args: &Place) -> Result<Survey, Fault> {
 }
 
 /// What each rank's program is told of the adapter near its GPU, where that is asked for.
-fn nics(asked: Nic, dialect: Dialect, survey: &Survey, found: &Found) -> Result<Vec<Vec<String>>, Fault> {
-    if asked == Nic::None {
+fn nics(is_asked: bool, dialect: Dialect, survey: &Survey, found: &Found) -> Result<Vec<Vec<String>>, Fault> {
+    if !is_asked {
         return Ok(Vec::new());
     }
     if dialect != Dialect::Wrapper {

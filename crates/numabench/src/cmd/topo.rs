@@ -11,8 +11,8 @@ use crate::args::topo::{Topo, TopoAction};
 use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
 use crate::result_output::{json, write};
+use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -129,4 +129,3 @@ fn diff(old: &Path, new: &Path, is_json: bool) -> Result<Exit, Fault> {
     }
     Ok(exit)
 }
-
