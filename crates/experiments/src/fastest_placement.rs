@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use device::{MemoryKind, PlatformKind};
-use place::{Asked, Ended, Found, How, Measurement, PlaceError};
-use placement::{GpuList, Selection, SelectionError};
+use place::{Asked, Ended, Found, How, Measurement};
+use placement::{GpuList, Selection};
 use report::PlaceDocument;
 use report::json::json_value;
 use report::sink::Sink;
@@ -82,16 +82,6 @@ impl FastestPlacement {
         let memory = self.memory.unwrap_or_else(|| config::default_memory(kind));
         let timeout = config::given_up_at(self.timeout, self.max_time);
         Ok(How { bytes, memory, seed: self.seed, max_time: self.max_time, timeout })
-    }
-}
-
-/// What cannot be placed or measured, with its exit code.
-impl From<PlaceError> for Fault {
-    fn from(error: PlaceError) -> Self {
-        match error {
-            PlaceError::Gpus(SelectionError::Absent { .. }) => Self::new(Exit::Absent, error),
-            _ => Self::usage(error),
-        }
     }
 }
 

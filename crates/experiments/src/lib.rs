@@ -20,7 +20,7 @@
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
 //! * `documents` what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
-//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `start_fault` why a program was not started, `ending` how the process ends;
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends;
 //! * `scratch` a folder for what only this process reads.
 
 pub mod appended;
@@ -69,10 +69,10 @@ mod peers;
 mod pieces;
 mod ping_pong;
 mod reach;
+mod refusal;
 pub mod scratch;
 mod session;
 pub mod signals;
-mod start_fault;
 mod suite;
 mod sweep;
 mod sync;

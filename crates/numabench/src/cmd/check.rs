@@ -10,10 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::str::FromStr;
 
-use ::check::machine::MachineError;
-use ::check::{Asked, CheckError, Looked, Node, Whom};
+use ::check::{Asked, Looked, Node, Whom};
 use launchers::gres_conf::GresConf;
-use launchers::line::LineError;
 use launchers::site::Site;
 use launchers::slurm_node::SlurmNodes;
 use placement::judge::Placed;
@@ -55,7 +53,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
 
 /// Looks, judges and shows.
 fn look(args: &Check) -> Result<Exit, Fault> {
-    match ::check::look(&asked(args)?).map_err(refused)? {
+    match ::check::look(&asked(args)?)? {
         Looked::Told(code) => Ok(Exit::from_code(code)),
         Looked::Judged(node) => {
             let shown = show(args, &node);
@@ -91,17 +89,6 @@ fn site_file<T: FromStr<Err: Display>>(option: &str, path: &Path) -> Result<T, F
     let unread = |error: &dyn Display| Fault::new(Exit::Usage, format!("{option} {}: {error}", path.display()));
     let bytes = topo::read_input(path, MOST_SITE_FILE).map_err(|error| unread(&error))?;
     String::from_utf8_lossy(&bytes).parse().map_err(|error: T::Err| unread(&error))
-}
-
-/// What cannot be looked at, with its exit code.
-fn refused(error: CheckError) -> Fault {
-    let exit = match &error {
-        CheckError::Machine(MachineError::Saved(_)) | CheckError::Process(_) => Exit::Usage,
-        CheckError::Machine(MachineError::Here(_)) | CheckError::Itself(_) => Exit::NoResult,
-        CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) => Exit::Undecided,
-        CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => Exit::Usage,
-    };
-    Fault::new(exit, error)
 }
 
 /// Shows the node, and says what its placement is as an exit code.

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use experiments::document::Origin;
 use render::terminal::Style;
 use report::doctor::{DoctorDocument, SCHEMA, schema_version};
 
 use crate::args::doctor::Doctor;
-use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{kept, show};
-use crate::{fleet, output_file, terminal, version};
+use crate::result_output::{kept, origin, show};
+use crate::{fleet, output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Doctor) -> Result<Exit, Fault> {
@@ -22,7 +22,7 @@ pub fn run(args: &Doctor) -> Result<Exit, Fault> {
 
 /// Looks at this node, and writes the document to `json`.
 fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
-    let began = Began::now();
+    let Origin { tool, argv, began } = origin();
     let sink = output_file::of_document(json)?;
     let survey = match &args.input {
         Some(path) => topo::survey_xml(path).map_err(Fault::usage)?,
@@ -34,8 +34,8 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let document = DoctorDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: version::tool(),
-        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
+        tool,
+        argv,
         started_at: began.started_at(),
         elapsed_s: began.elapsed().as_secs_f64(),
         host: survey.topology.hostname.clone(),

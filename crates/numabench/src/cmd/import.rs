@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use analysis::import::{About, Output, import};
 use anyhow::anyhow;
+use experiments::document::Origin;
 use experiments::documents;
 use report::document::Status;
 use report::timestamp::rfc3339_utc;
@@ -12,7 +13,7 @@ use report::timestamp::rfc3339_utc;
 use crate::args::import::Import;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{json, write};
+use crate::result_output::{json, origin, write};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -20,12 +21,8 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
     let output = |path: &PathBuf| Ok(Output { name: path.display().to_string(), bytes: documents::bytes(path)? });
     let outputs = args.files.iter().map(output).collect::<Result<Vec<_>, Fault>>()?;
-    let about = About {
-        tool: crate::version::tool(),
-        argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        started_at: started_at(args),
-        host: args.host.clone(),
-    };
+    let Origin { tool, argv, .. } = origin();
+    let about = About { tool, argv, started_at: started_at(args), host: args.host.clone() };
     let document =
         import(args.program, &outputs, about).map_err(|(name, fault)| Fault::usage(anyhow!("{name}: {fault}")))?;
     let json = json(&document)?;

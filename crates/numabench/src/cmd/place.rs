@@ -3,22 +3,22 @@
 use ::place::document::{self, Command};
 use ::place::{Asked, Found, Saved, TURNS_AT_MOST, planned, situation};
 use experiments::backends;
+use experiments::document::Origin;
 use experiments::fastest_placement::TurnDesk;
 use launchers::{Dialect, Saying, say, wrapper};
 use render::terminal::Style;
 use topo::Survey;
 
 use crate::args::place::{Emit, Place};
-use crate::began::Began;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{kept, show};
+use crate::result_output::{kept, origin, show};
 use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
-    let began = Began::now();
+    let origin = origin();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
     let sink = output_file::of_document(args.json.as_deref())?;
     let survey = survey(args)?;
@@ -35,7 +35,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         ));
     }
     let situation = situation::of(&asked, &survey);
-    let build = |found: &Found| document::build(&asked, command(args, began), &survey, found, &situation);
+    let build = |found: &Found| document::build(&asked, command(args, &origin), &survey, found, &situation);
     let (found, exit) = if args.measure {
         let (progress, most) = (Progress::new(args.quiet), TURNS_AT_MOST as u64);
         let turns = |names: &str, turns| {
@@ -83,12 +83,12 @@ fn asked(args: &Place) -> Asked {
     }
 }
 
-fn command(args: &Place, began: Began) -> Command {
+fn command(args: &Place, origin: &Origin) -> Command {
     Command {
-        tool: crate::version::tool(),
-        argv: std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect(),
-        started_at: began.started_at(),
-        elapsed: began.elapsed(),
+        tool: origin.tool.clone(),
+        argv: origin.argv.clone(),
+        started_at: origin.began.started_at(),
+        elapsed: origin.began.elapsed(),
         from: args.from.clone(),
         json: args.json.clone(),
         launcher: args.launcher,
