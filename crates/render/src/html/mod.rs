@@ -9,8 +9,10 @@
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `place` placements, `mpi` of MPI runs, `imported` of other programs' figures;
+//! * `any_kind` documents as they were read, of whichever kind;
 //! * `write` elements, escaped.
 
+mod any_kind;
 mod contention;
 mod curves;
 mod heat;
@@ -32,6 +34,7 @@ use std::collections::BTreeSet;
 
 use analysis::figure::Key;
 use analysis::run::Run;
+pub use any_kind::report;
 pub use imported::imported;
 pub use mpi::{mpi, mpi_pictures};
 pub use nodes::{nodes, nodes_pictures};

@@ -1,0 +1,67 @@
+//! A report of documents as they were read, whichever kind they are: of one kind only, and of several nodes a row each.
+
+use std::collections::BTreeSet;
+
+use analysis::kept::{Kept, Kind};
+use analysis::node_run::of_document;
+use analysis::nodes::nodes as side_by_side;
+use analysis::read_document::ReadDocument;
+use report::document::Tool;
+
+use super::{html, imported, mpi, nodes, places, trials};
+
+/// The page of these documents, with their files' names; `tool` makes the table of nodes.
+///
+/// # Errors
+/// They are of several kinds, in words.
+pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<String, String> {
+    let (mut results, mut of_trials, mut of_mpi, mut of_others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut kinds, mut of_nodes, mut of_places) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, shown) in documents {
+        kinds.push(match shown {
+            ReadDocument::Place(document) => {
+                of_places.push((name, *document));
+                None
+            }
+            ReadDocument::Kept(kept) => {
+                let kind = Some(kept.kind());
+                match kept {
+                    Kept::Result(document) => {
+                        of_nodes.extend(of_document(&document));
+                        results.push((name, *document));
+                    }
+                    Kept::Trial(trial) => of_trials.push((name, *trial)),
+                    Kept::Mpi(document) => of_mpi.push((name, *document)),
+                    Kept::Imported(document) => of_others.push((name, *document)),
+                }
+                kind
+            }
+            checked => {
+                of_nodes.extend(checked.node_runs());
+                Some(Kind::Result)
+            }
+        });
+    }
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.len() > 1 {
+        let names: Vec<&str> = kinds.into_iter().map(|kind| kind.map_or("placement", Kind::name)).collect();
+        return Err(format!(
+            "a report is of documents of one kind, and these are of {}: give each kind to a report of its own",
+            names.join(", ")
+        ));
+    }
+    Ok(match (of_trials.is_empty(), of_mpi.is_empty(), of_others.is_empty()) {
+        (false, ..) => trials(&of_trials),
+        (_, false, _) => mpi(&of_mpi),
+        (.., false) => imported(&of_others),
+        _ if !of_places.is_empty() => places(&of_places),
+        _ => {
+            let hosts: BTreeSet<&str> = of_nodes.iter().map(|run| &run.host[..]).collect();
+            match hosts.len() > 1 || results.is_empty() {
+                true => nodes(&side_by_side(tool, of_nodes, Vec::new()), &results),
+                false => html(&results),
+            }
+        }
+    })
+}
