@@ -5,7 +5,7 @@
 //!             └─ patience, witness: what is said where MPI_Init does not come back
 //! ```
 //!
-//! * `plugins` which MPI plug-in a launch is given;
+//! * `plugins` which MPI plug-in a launch is given, `installed_plugins` which there are;
 //! * `start` MPI, unless that is certain to make N runs of one;
 //! * `patience` what is said of a start that takes long, `witness` of one that ends the process;
 //! * `agreement` the steps that all processes take together or not at all;
@@ -16,6 +16,7 @@
 
 mod agreement;
 mod handshake;
+pub mod installed_plugins;
 pub mod patience;
 pub mod plugins;
 mod start;
