@@ -4,16 +4,12 @@
 //! one piece. Nothing is started and nothing is changed, so it can stand before any program: without `--strict` nothing that goes wrong here
 //! keeps the program from starting, since a prologue must never cost the job.
 
-use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::str::FromStr;
 
 use ::check::{Asked, Looked, Node, Whom};
-use launchers::gres_conf::GresConf;
 use launchers::site::Site;
-use launchers::slurm_node::SlurmNodes;
 use placement::judge::Placed;
 use ranks::Launch;
 
@@ -23,9 +19,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::{output_file, terminal};
 use experiments::backends;
-
-/// Of a gres.conf: a line a GPU and node group has some hundred bytes.
-const MOST_SITE_FILE: u64 = 1 << 20;
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
@@ -66,7 +59,10 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 fn asked(args: &Check) -> Result<Asked, Fault> {
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
-        Some(line) => Whom::Line(line.clone(), site(args)?),
+        Some(line) => {
+            let site = Site::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
+            Whom::Line(line.clone(), site.map_err(Fault::usage)?)
+        }
         None if args.all => Whom::GpuUsers,
         None if args.pid.is_empty() => Whom::Launch(launch),
         None => Whom::Processes(args.pid.clone()),
@@ -75,20 +71,6 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
     let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
     Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
-}
-
-/// What the site's files say.
-fn site(args: &Check) -> Result<Site, Fault> {
-    let gres = args.gres_conf.as_deref().map(|path| site_file::<GresConf>("--gres-conf", path)).transpose()?;
-    let nodes = args.slurm_conf.as_deref().map(|path| site_file::<SlurmNodes>("--slurm-conf", path)).transpose()?;
-    Ok(Site { gres, nodes })
-}
-
-/// A file of the site, by its option.
-fn site_file<T: FromStr<Err: Display>>(option: &str, path: &Path) -> Result<T, Fault> {
-    let unread = |error: &dyn Display| Fault::new(Exit::Usage, format!("{option} {}: {error}", path.display()));
-    let bytes = topo::read_input(path, MOST_SITE_FILE).map_err(|error| unread(&error))?;
-    String::from_utf8_lossy(&bytes).parse().map_err(|error: T::Err| unread(&error))
 }
 
 /// Shows the node, and says what its placement is as an exit code.
