@@ -45,14 +45,14 @@ use stats::{IdList, IdSet};
 use number::{percent, whole};
 use words::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, ORDERS, SWITCH, Word, one_of};
 
-use crate::{exit, version};
+use crate::version;
 
 /// More ranks or cores than this no node has: Linux counts up to 8,192 PUs.
 pub const MOST: u64 = placement::MOST_RANKS as u64;
 
 /// Show which CPUs, memory and GPUs of a node belong together, measure what a wrong placement costs, and start programs in the right one.
 #[derive(Debug, Parser)]
-#[command(name = "numabench", version = version::LINE, after_help = exit::TABLE, propagate_version = true, max_term_width = 110)]
+#[command(name = "numabench", version = version::LINE, propagate_version = true, max_term_width = 110)]
 pub struct Args {
     /// With --version: also hwloc's version, and which MPI plug-ins are here and whether they fit this launch
     #[arg(short, long, requires = "version")]
@@ -68,70 +68,48 @@ pub enum Command {
     /// Show which CPUs, memory and GPUs belong together, and which of them this process may use
     Topo(Box<topo::Topo>),
     /// Say which settings of this node cost placement or bandwidth, why, and how to change them: exit code 0 none, 5 some, 6 not all can be known
-    #[command(after_help = exit::TABLE)]
     Doctor(doctor::Doctor),
     /// Bind each rank to its PU, copy host memory to its GPU and back, and prove what was measured
-    #[command(after_help = exit::TABLE)]
     Pingpong(Box<Pingpong>),
     /// Measure bandwidth from every NUMA node (or L3, or core) to every GPU; without a GPU from every node's cores to every node's memory
-    #[command(after_help = exit::TABLE)]
     Matrix(Box<matrix::Matrix>),
     /// Measure the latency of a load of each node's memory, by each GPU or (without a GPU) by each node's core; or from core to core
-    #[command(after_help = exit::TABLE)]
     Latency(Box<latency::Latency>),
     /// Measure copies between the memory of every two GPUs and within each: one way, bidirectional, and the time of the smallest
-    #[command(after_help = exit::TABLE)]
     Peer(Box<peer::Peer>),
     /// Measure messages between ranks of a launch; say whether MPI takes device memory, and whether directly or through the host
-    #[command(after_help = exit::TABLE)]
     Mpi(Box<mpi::Mpi>),
     /// Measure bandwidth and time against size; give the latency and the peak rate that fit them
-    #[command(after_help = exit::TABLE)]
     Sweep(Box<sweep::Sweep>),
     /// Measure the bandwidth that ranks lose when they copy at once: GPUs that share a link, ranks that share a GPU
-    #[command(after_help = exit::TABLE)]
     Contend(Box<contend::Contend>),
     /// Measure kernels that compute, from every NUMA node to every GPU: with transfers and alone, and the cost of a far node for each
-    #[command(after_help = exit::TABLE)]
     Kernels(Box<kernels::Kernels>),
     /// Measure Jacobi's iteration over the ranks of a launch, its halos by cores alone, staged through the host, or by GPU-aware MPI
-    #[command(after_help = exit::TABLE)]
     Laplace(Box<laplace::Laplace>),
     /// Measure this node within a given time, as one document: its memory, its GPUs, and their loss when they copy at once
-    #[command(after_help = exit::TABLE)]
     Suite(Box<suite::Suite>),
     /// Recommend cores, memory and a GPU for each rank, with the line for srun, mpirun, numactl or others; or measure which placement is fastest
-    #[command(after_help = exit::TABLE)]
     Place(Box<place::Place>),
     /// Start a program in its rank's place: bound to its cores and its memory, with its GPU
-    #[command(after_help = exit::TABLE)]
     Exec(Box<exec::Exec>),
     /// Say whether the ranks of this launch, this process or running programs are well placed: exit code 0 yes, 5 no, 6 unknown
-    #[command(after_help = exit::TABLE)]
     Check(Box<check::Check>),
     /// Run your own program under several placements in random order, until it is decided which is fastest and by how much
-    #[command(after_help = exit::TABLE)]
     Trial(Box<trial::Trial>),
     /// Say whether runs got worse than earlier ones: exit code 0 no, 5 yes, 6 the data do not decide
-    #[command(after_help = exit::TABLE)]
     Compare(Box<compare::Compare>),
     /// Learn the normal figures of a class of hardware from result documents of your own nodes, for check --bandwidth
-    #[command(after_help = exit::TABLE)]
     Baseline(baseline::Baseline),
     /// List figures that others published for GPUs and their links, with their sources: to tell whether a measured one is normal
-    #[command(after_help = exit::TABLE)]
     Reference(reference::Reference),
     /// Find when figures changed over many runs, and what changed with them: exit code 0 no change, 5 changes
-    #[command(after_help = exit::TABLE)]
     History(history::History),
     /// Convert a result document for dashboards and pipelines: CSV, Bencher, GitHub, Prometheus, JUnit, InfluxDB
-    #[command(after_help = exit::TABLE)]
     Export(export::Export),
     /// Read the output of nvbandwidth, TransferBench or the OSU micro-benchmarks, as a document to compare, export and report
-    #[command(after_help = exit::TABLE)]
     Import(import::Import),
     /// Show nodes side by side, or write a report of one run or several as one HTML file
-    #[command(after_help = exit::TABLE)]
     Report(report::Report),
     /// Print the JSON Schema of a kind of document
     Schema(schema::Schema),

@@ -1,4 +1,4 @@
-//! Examples at the end of every `--help` and in the manual pages; and the command line's description with them.
+//! Exit codes and examples at the end of every `--help` and in the manual pages; and the command line's description with them.
 //!
 //! They stand in one table beside the description instead of in each command's attributes, so that help, manual and the test that parses every
 //! line read the same words. A command without an example fails that test.
@@ -6,6 +6,7 @@
 use clap::{Command, CommandFactory};
 
 use crate::args::Args;
+use crate::exit::TABLE;
 
 /// A line as it is typed, and what it is for.
 type Example = (&'static str, &'static str);
@@ -244,7 +245,10 @@ pub fn of(path: &str) -> Option<&'static [Example]> {
     EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, examples)| *examples)
 }
 
-/// The command line's description, with each command's examples behind its help.
+/// Commands that end as any program does: exit codes are not explained there.
+const CODELESS: [&str; 3] = ["numabench schema", "numabench completions", "numabench man"];
+
+/// The command line's description, with exit codes and each command's examples behind its help.
 pub fn command() -> Command {
     with_examples(Args::command(), "numabench")
 }
@@ -256,7 +260,7 @@ fn with_examples(mut command: Command, path: &str) -> Command {
         command = command.mut_subcommand(name, |below| with_examples(below, &path));
     }
     let Some(examples) = of(path) else { return command };
-    let mut text = command.get_after_help().map_or(String::new(), |before| format!("{before}\n\n"));
+    let mut text = if CODELESS.contains(&path) { String::new() } else { format!("{TABLE}\n\n") };
     text += "Examples:";
     for (line, what) in examples {
         text += &format!("\n  {line}\n      {what}");

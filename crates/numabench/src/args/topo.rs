@@ -7,11 +7,10 @@ use clap::{Subcommand, ValueEnum};
 use placement::Selection;
 
 use super::{Backend, duration, whole};
-use crate::exit;
 
 /// `numabench topo`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = exit::TABLE, args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Topo {
     /// Something else than a view.
     #[command(subcommand)]
@@ -100,7 +99,6 @@ pub enum Measured {
 #[derive(Debug, Subcommand)]
 pub enum TopoAction {
     /// Show the differences between two saved files, of two machines or of one on two days: exit code 0 the same, 5 different
-    #[command(after_help = exit::TABLE)]
     Diff {
         /// The earlier file (of `topo --save`, or `lstopo FILE.xml`)
         #[arg(value_name = "A.xml")]
