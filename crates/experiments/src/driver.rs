@@ -2,6 +2,7 @@
 //!
 //! A kind of measurement says what it measures of given devices ([`Measurement`]); what comes before and after is here, once. Nothing is printed.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
@@ -91,6 +92,14 @@ pub struct Making<'a> {
 /// It cannot be read.
 pub fn survey() -> Result<Survey, Fault> {
     topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))
+}
+
+/// Reads the machine, or a saved one.
+///
+/// # Errors
+/// It cannot be read.
+pub fn survey_of(saved: Option<&Path>) -> Result<Survey, Fault> {
+    saved.map_or_else(survey, |file| topo::survey_xml(file).map_err(Fault::usage))
 }
 
 /// The plan of a measurement; touches no GPU.

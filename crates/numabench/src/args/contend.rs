@@ -18,8 +18,8 @@ pub struct Contend {
     #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub cpus: Option<IdList>,
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
-    pub ranks_per_gpu: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
+    pub ranks_per_gpu: Option<usize>,
     /// The size of one copy
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
     pub size: u64,
@@ -65,7 +65,7 @@ impl Contend {
     pub fn options(&self) -> options::Contend {
         options::Contend {
             cpus: self.cpus.clone(),
-            ranks_per_gpu: self.ranks_per_gpu.map(|ranks| ranks as usize),
+            ranks_per_gpu: self.ranks_per_gpu,
             size: self.size,
             memory: self.memory,
             directions: self.direction.clone(),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ::exec::MemoryWish;
+use ::exec::{Asked, MemoryWish, Wish};
 use clap::ArgAction;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
@@ -50,11 +50,11 @@ pub struct Exec {
     pub keep_cpus: bool,
 
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", value_parser = whole::<u64>(0..=MOST - 1), help_heading = "Rank")]
-    pub rank: Option<u64>,
+    #[arg(long, value_name = "N", requires = "ranks", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Rank")]
+    pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
-    #[arg(long, value_name = "M", value_parser = whole::<u64>(1..=MOST), help_heading = "Rank")]
-    pub ranks: Option<u64>,
+    #[arg(long, value_name = "M", value_parser = whole::<usize>(1..=MOST), help_heading = "Rank")]
+    pub ranks: Option<usize>,
 
     /// Report the placement on standard error, in one line a rank
     #[arg(long, help_heading = "Output")]
@@ -65,6 +65,21 @@ pub struct Exec {
     /// The program, looked for in PATH, and its arguments, which are not touched; a -- before it is not needed
     #[arg(trailing_var_arg = true, required_unless_present = "print", value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+impl Exec {
+    /// What is asked for.
+    pub fn asked(&self) -> Asked {
+        let wish = Wish {
+            cores_per_rank: self.cores_per_rank,
+            smt: self.smt,
+            strategy: self.strategy,
+            reserve: self.reserve.clone().unwrap_or_default(),
+            memory: self.membind,
+        };
+        let (gpus, shows_all, keep_cpus) = (self.gpus.clone(), self.gpu, self.keep_cpus);
+        Asked { rank: self.rank, ranks: self.ranks, gpus, shows_all, keep_cpus, from: None, wish }
+    }
 }
 
 /// Which GPUs a program sees: whether all that the launcher shows.

@@ -22,14 +22,14 @@ pub struct Kernels {
     #[arg(long, help_heading = "What is measured")]
     pub vendor: bool,
     /// Runs on data that stays on the GPU, between the copy of the input and that of the result
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=1000), default_value_t = 1, help_heading = "What is measured")]
-    pub iterations: u64,
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=1000), default_value_t = 1, help_heading = "What is measured")]
+    pub iterations: u32,
     /// What a row is: a NUMA node's memory from its own cores, an L3's cores, or each core
     #[arg(long, value_name = "node|l3|core", default_value_t, help_heading = "What is measured")]
     pub rows: RowsBy,
     /// Threads of a row that compute at once, where no GPU takes part [default: one on each of its cores]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is measured")]
-    pub threads: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is measured")]
+    pub threads: Option<usize>,
     /// What every measurement has.
     #[command(flatten)]
     pub measuring: Measuring,
@@ -42,9 +42,9 @@ impl Kernels {
             kernels: self.kernels.clone(),
             size: self.size.map_or(kernels::Size::Class(self.class as u8), kernels::Size::Bytes),
             vendor: self.vendor,
-            iterations: self.iterations as u32,
+            iterations: self.iterations,
             rows: self.rows,
-            threads: self.threads.map(|threads| threads as usize),
+            threads: self.threads,
             measuring: self.measuring.options(),
         }
     }

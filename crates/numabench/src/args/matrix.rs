@@ -40,8 +40,8 @@ pub struct Matrix {
           hide_default_value = true, value_name = "ACCESSES", help_heading = "What is measured")]
     pub access: Vec<Access>,
     /// Threads of a row that read, write or copy at once, where no GPU takes part [default: one on each of its cores]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is measured")]
-    pub threads: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is measured")]
+    pub threads: Option<usize>,
     /// The range of each thread [default: 64 MiB, or as much as all threads of a row need for four times the L3; less where a node has
     /// little memory]; for GPUs the range of --latency [default: 64 MiB]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
@@ -96,7 +96,7 @@ impl Matrix {
             concurrent: self.concurrent,
             latency: self.latency,
             access: self.access.clone(),
-            threads: self.threads.map(|threads| threads as usize),
+            threads: self.threads,
             range: self.range,
             measuring: self.measuring.options(),
         }

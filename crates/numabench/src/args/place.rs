@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use ::place::Asked;
 use clap::ArgAction;
 use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
@@ -19,17 +20,17 @@ use super::{Backend, ColorChoice, MEMORY, MOST, duration, ids, one_of, whole};
 #[derive(Debug, clap::Args)]
 pub struct Place {
     /// Ranks on the node [default: one for each GPU; without GPUs one for each NUMA node with cores]
-    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is placed")]
-    pub ranks: Option<u64>,
+    #[arg(short = 'n', long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is placed")]
+    pub ranks: Option<usize>,
     /// The ranks' GPUs, in rank order: indices in PCI order, PCI addresses, UUIDs, all, or none for ranks without a GPU
     #[arg(long, value_name = "LIST|all|none", default_value = "all", help_heading = "What is placed")]
     pub gpus: GpuList,
     /// Cores for each rank [default: the cores near its GPU, shared out among all GPUs there]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=MOST), help_heading = "What is placed")]
-    pub cores_per_rank: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=MOST), help_heading = "What is placed")]
+    pub cores_per_rank: Option<usize>,
     /// Threads of each rank, each on a core of its own (with --smt on a hardware thread of its own); sets OMP_NUM_THREADS in the line to paste
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=65_536), conflicts_with = "cores_per_rank", help_heading = "What is placed")]
-    pub threads: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(1..=65_536), conflicts_with = "cores_per_rank", help_heading = "What is placed")]
+    pub threads: Option<usize>,
     /// All hardware threads of a core, instead of one
     #[arg(long, help_heading = "What is placed")]
     pub smt: bool,
@@ -90,6 +91,20 @@ pub struct Place {
 }
 
 impl Place {
+    /// What is asked for.
+    pub fn asked(&self) -> Asked {
+        Asked {
+            ranks: self.ranks,
+            gpus: self.gpus.clone(),
+            cores_per_rank: self.cores_per_rank,
+            threads: self.threads,
+            smt: self.smt,
+            strategy: self.strategy,
+            reserve: self.reserve.clone(),
+            input: self.input.clone(),
+        }
+    }
+
     /// How placements are measured.
     pub fn measuring(&self) -> FastestPlacement {
         FastestPlacement {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use experiments::document::Origin;
+use experiments::driver::survey_of;
 use render::terminal::Style;
 use report::doctor::{DoctorDocument, SCHEMA, schema_version};
 
@@ -24,10 +25,7 @@ pub fn run(args: &Doctor) -> Result<Exit, Fault> {
 fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let Origin { tool, argv, began } = origin();
     let sink = output_file::of_document(json)?;
-    let survey = match &args.input {
-        Some(path) => topo::survey_xml(path).map_err(Fault::usage)?,
-        None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))?,
-    };
+    let survey = survey_of(args.input.as_deref())?;
     let checks = doctor::look(&survey);
     let answer = doctor::answer(&checks);
     let exit = Exit::from_code(answer.exit_code);

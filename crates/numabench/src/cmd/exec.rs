@@ -1,6 +1,6 @@
 //! `numabench exec`: find out this rank's place, bind to it, say so if asked, and become the program.
 
-use ::exec::{Asked, Wish, become_program, bind, environment, plan, report};
+use ::exec::{become_program, bind, environment, plan, report};
 use ::place::Saved;
 use placement::{TargetId, nic};
 use ranks::Launch;
@@ -15,7 +15,7 @@ use crate::terminal;
 pub fn run(args: &Exec) -> Result<Exit, Fault> {
     let launch = Launch::here();
     let start = topo::start().map_err(|error| Fault::new(Exit::NoResult, error))?;
-    let mut asked = asked(args);
+    let mut asked = args.asked();
     if let Some(file) = &args.from {
         let pool = ::exec::pool(&launch, &start, args.keep_cpus);
         let saved = Saved::read(file).and_then(|saved| saved.way(&start.topology, &pool.pus));
@@ -47,18 +47,4 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
         terminal::say(&report::line(&setup, &host));
     }
     Err(become_program(&setup, &args.program).into())
-}
-
-fn asked(args: &Exec) -> Asked {
-    // The arguments end far below.
-    let number = |asked: u64| usize::try_from(asked).unwrap_or(usize::MAX);
-    let wish = Wish {
-        cores_per_rank: args.cores_per_rank,
-        smt: args.smt,
-        strategy: args.strategy,
-        reserve: args.reserve.clone().unwrap_or_default(),
-        memory: args.membind,
-    };
-    let (rank, ranks) = (args.rank.map(number), args.ranks.map(number));
-    Asked { rank, ranks, gpus: args.gpus.clone(), shows_all: args.gpu, keep_cpus: args.keep_cpus, from: None, wish }
 }

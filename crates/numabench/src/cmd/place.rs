@@ -1,9 +1,10 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
 use ::place::document::{self, Command};
-use ::place::{Asked, Found, Saved, TURNS_AT_MOST, planned, situation};
+use ::place::{Found, Saved, TURNS_AT_MOST, planned, situation};
 use experiments::backends;
 use experiments::document::Origin;
+use experiments::driver::survey_of;
 use experiments::fastest_placement::TurnDesk;
 use launchers::{Dialect, Saying, say, wrapper};
 use render::terminal::Style;
@@ -21,12 +22,12 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     let origin = origin();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
     let sink = output_file::of_document(args.json.as_deref())?;
-    let survey = survey(args)?;
+    let survey = survey_of(args.input.as_deref())?;
     let topology = &survey.topology;
     if args.emit == Some(Emit::GresConf) {
         return gres_conf(&survey, args.quiet).map(|()| Exit::Ok);
     }
-    let asked = asked(args);
+    let asked = args.asked();
     let unseen =
         (!args.measure && args.input.is_none() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
     if let Some(unseen) = unseen {
@@ -68,21 +69,6 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     })
 }
 
-fn asked(args: &Place) -> Asked {
-    // The arguments end far below.
-    let number = |asked: Option<u64>| asked.map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    Asked {
-        ranks: number(args.ranks),
-        gpus: args.gpus.clone(),
-        cores_per_rank: number(args.cores_per_rank),
-        threads: number(args.threads),
-        smt: args.smt,
-        strategy: args.strategy,
-        reserve: args.reserve.clone(),
-        input: args.input.clone(),
-    }
-}
-
 fn command(args: &Place, origin: &Origin) -> Command {
     Command {
         tool: origin.tool.clone(),
@@ -92,13 +78,6 @@ fn command(args: &Place, origin: &Origin) -> Command {
         from: args.from.clone(),
         json: args.json.clone(),
         launcher: args.launcher,
-    }
-}
-
-fn survey(args: &Place) -> Result<Survey, Fault> {
-    match &args.input {
-        Some(path) => topo::survey_xml(path).map_err(Fault::usage),
-        None => topo::survey().map_err(|error| Fault::new(Exit::NoResult, error)),
     }
 }
 
