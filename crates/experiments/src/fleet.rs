@@ -18,7 +18,7 @@ use report::document::Tool;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::fleet_record::{Record, Records, State};
+use crate::fleet_record::{NodeProgress, NodeRecord, NodeRecords};
 use crate::launched::said_once;
 
 /// How long the first node waits for the others after its own end, where that is more than it took itself.
@@ -71,16 +71,16 @@ pub fn run(
     }
     let (rank, size) = one_a_node(&launch).map_err(|why| said_once(Fault::usage(why), &launch))?;
     fs::create_dir_all(folder).map_err(usable)?;
-    let records = Records::of(folder, |name| std::env::var(name).ok()).map_err(usable)?;
+    let records = NodeRecords::of(folder, |name| std::env::var(name).ok()).map_err(usable)?;
     let began = Instant::now();
-    let mut record = Record { host, state: State::Begun };
+    let mut record = NodeRecord { host, state: NodeProgress::Begun };
     records.write(rank, &record).map_err(usable)?;
     let ended = measure(&file);
     let (code, message) = match &ended {
         Ok(exit) => (exit.code(), String::new()),
         Err(fault) => (fault.exit.code(), fault.to_string()),
     };
-    record.state = State::Ended { code, message };
+    record.state = NodeProgress::Ended { code, message };
     let written = records.write(rank, &record).map_err(usable);
     if let Err(fault) = &ended
         && fault.error.is_some()
@@ -126,10 +126,16 @@ fn host() -> String {
 }
 
 /// Waits for the other nodes and shows all.
-fn show(folder: &Path, records: &Records, size: usize, patience: Duration, desk: FleetDesk<'_>) -> Result<Exit, Fault> {
+fn show(
+    folder: &Path,
+    records: &NodeRecords,
+    size: usize,
+    patience: Duration,
+    desk: FleetDesk<'_>,
+) -> Result<Exit, Fault> {
     let waiting = Instant::now();
     let has_ended =
-        |rank: &usize| records.read(*rank).is_some_and(|record| matches!(record.state, State::Ended { .. }));
+        |rank: &usize| records.read(*rank).is_some_and(|record| matches!(record.state, NodeProgress::Ended { .. }));
     let (mut open, mut said): (Vec<usize>, bool) = ((0..size).collect(), false);
     loop {
         open.retain(|rank| !has_ended(rank));
@@ -153,11 +159,11 @@ fn show(folder: &Path, records: &Records, size: usize, patience: Duration, desk:
         let within = waiting.elapsed().as_secs();
         match record.map(|record| record.state) {
             None => missing.push(MissingNode { host, reason: "its task never began".to_owned() }),
-            Some(State::Begun) => {
+            Some(NodeProgress::Begun) => {
                 let reason = format!("it began and did not end within {within} s of the first node's end");
                 missing.push(MissingNode { host, reason });
             }
-            Some(State::Ended { code, message }) => {
+            Some(NodeProgress::Ended { code, message }) => {
                 codes.push(code);
                 match of_node(folder, &host) {
                     Ok(found) => runs.extend(found),

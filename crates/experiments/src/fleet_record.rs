@@ -17,14 +17,14 @@ const NAMES: [&[&str]; 5] =
     [&["SLURM_JOB_ID", "SLURM_STEP_ID"], &["PMIX_NAMESPACE"], &["PALS_APID"], &["FLUX_JOB_ID"], &["PMI_JOBID"]];
 
 /// The records of a launch.
-pub struct Records {
+pub struct NodeRecords {
     folder: PathBuf,
     began: SystemTime,
 }
 
 /// How far a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum NodeProgress {
     /// It has begun.
     Begun,
     /// It has ended with this code, and said this.
@@ -33,14 +33,14 @@ pub enum State {
 
 /// A node's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct NodeRecord {
     /// The node.
     pub host: String,
     /// How far it is.
-    pub state: State,
+    pub state: NodeProgress,
 }
 
-impl Records {
+impl NodeRecords {
     /// The records of this launch among the documents of `folder`.
     ///
     /// # Errors
@@ -62,11 +62,11 @@ impl Records {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&self, rank: usize, record: &Record) -> io::Result<()> {
+    pub fn write(&self, rank: usize, record: &NodeRecord) -> io::Result<()> {
         let line = |text: &str| text.replace(['\n', '\r'], " ");
         let state = match &record.state {
-            State::Begun => "begun\n".to_owned(),
-            State::Ended { code, message } => format!("ended {code}\n{}\n", line(message)),
+            NodeProgress::Begun => "begun\n".to_owned(),
+            NodeProgress::Ended { code, message } => format!("ended {code}\n{}\n", line(message)),
         };
         let draft = self.folder.join(format!("{rank}.draft"));
         fs::write(&draft, format!("{}\n{state}", line(&record.host)))?;
@@ -74,7 +74,7 @@ impl Records {
     }
 
     /// The record of a rank of this launch, where there is one.
-    pub fn read(&self, rank: usize) -> Option<Record> {
+    pub fn read(&self, rank: usize) -> Option<NodeRecord> {
         let path = self.path(rank);
         let written = fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
         if written + CLOCKS < self.began {
@@ -85,11 +85,11 @@ impl Records {
         let (host, state) = (lines.next()?.to_owned(), lines.next()?);
         let state = match state.strip_prefix("ended ") {
             Some(code) => {
-                State::Ended { code: code.parse().ok()?, message: lines.next().unwrap_or_default().to_owned() }
+                NodeProgress::Ended { code: code.parse().ok()?, message: lines.next().unwrap_or_default().to_owned() }
             }
-            None => State::Begun,
+            None => NodeProgress::Begun,
         };
-        Some(Record { host, state })
+        Some(NodeRecord { host, state })
     }
 
     /// Removes them all; a node that comes later writes its own again.
@@ -110,16 +110,19 @@ mod tests {
             "SLURM_STEP_ID" => Some("3".to_owned()),
             _ => None,
         };
-        let mut records = Records::of(folder.path(), slurm)?;
+        let mut records = NodeRecords::of(folder.path(), slurm)?;
         assert!(folder.path().join(".numabench-17.3").is_dir());
         assert_eq!(records.read(0), None);
-        let begun = Record { host: "nid1".into(), state: State::Begun };
+        let begun = NodeRecord { host: "nid1".into(), state: NodeProgress::Begun };
         records.write(0, &begun)?;
         assert_eq!(records.read(0), Some(begun));
-        let ended = State::Ended { code: 77, message: "no GPU, in two lines".into() };
+        let ended = NodeProgress::Ended { code: 77, message: "no GPU, in two lines".into() };
         records.write(
             0,
-            &Record { host: "nid1".into(), state: State::Ended { code: 77, message: "no GPU,\nin two lines".into() } },
+            &NodeRecord {
+                host: "nid1".into(),
+                state: NodeProgress::Ended { code: 77, message: "no GPU,\nin two lines".into() },
+            },
         )?;
         assert_eq!(records.read(0).map(|record| record.state), Some(ended));
         records.began += CLOCKS + Duration::from_secs(60);

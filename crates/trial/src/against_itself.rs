@@ -6,11 +6,11 @@ use experiments::{Exit, Fault};
 use report::trial::{TrialRun, TrialStop};
 use stats::units::counted;
 
-use crate::conduct::{Plan, Runner, conduct, stands};
-use crate::decide::{Standing, Verdict};
+use crate::decide::{TrialStanding, VariantVerdict};
 use crate::planned::PlannedTrial;
 use crate::runner::ProgramRunner;
 use crate::session::TrialSession;
+use crate::trial_loop::{Runner, TrialPlan, conduct, stands};
 
 /// What came of such trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,15 +55,15 @@ impl PlannedTrial {
         let (mut done, mut same, mut wrong) = (0, 0, 0);
         for trial in 0..trials {
             let seed = stats::random::mix(self.plan.seed ^ u64::from(trial));
-            let plan = Plan { seed, ..self.plan.clone() };
+            let plan = TrialPlan { seed, ..self.plan.clone() };
             let mut runs = Vec::new();
             if conduct(&plan, &mut runs, &mut Twice { runner: &mut runner, plan: &plan })? == TrialStop::Signal {
                 break;
             }
             done += 1;
             match stands(&plan, &runs).compared.first().map(|found| found.verdict) {
-                Some(Verdict::Better | Verdict::Worse) => wrong += 1,
-                Some(Verdict::Same) => same += 1,
+                Some(VariantVerdict::Better | VariantVerdict::Worse) => wrong += 1,
+                Some(VariantVerdict::Same) => same += 1,
                 _ => {}
             }
         }
@@ -76,7 +76,7 @@ impl PlannedTrial {
 /// A runner whose only variant is run under two names.
 struct Twice<'t, 's> {
     runner: &'t mut ProgramRunner<'s>,
-    plan: &'t Plan,
+    plan: &'t TrialPlan,
 }
 
 impl Runner for Twice<'_, '_> {
@@ -87,7 +87,7 @@ impl Runner for Twice<'_, '_> {
         Ok(TrialRun { variant: self.plan.variants[variant].clone(), ..run })
     }
 
-    fn after(&mut self, _: &[TrialRun], _: &Standing) -> Result<(), Fault> {
+    fn after(&mut self, _: &[TrialRun], _: &TrialStanding) -> Result<(), Fault> {
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use report::trial::{TrialComparison, TrialMetric, TrialStop, TrialVariant, Trial
 
 /// What a trial comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TrialAnswer {
     /// The variant to use, by its place among the variants.
     pub best: usize,
     /// Variants that may be as good, by their places.
@@ -25,7 +25,7 @@ pub fn answer(
     comparisons: &[TrialComparison],
     equivalence: f64,
     stop: Option<TrialStop>,
-) -> Answer {
+) -> TrialAnswer {
     let ratio = |at: usize| comparisons.get(at).and_then(|found| found.ratio).unwrap_or(1.0);
     let gain = |at: usize| if metric.more_is_better { ratio(at) } else { 1.0 / ratio(at) };
     let better: Vec<usize> =
@@ -51,11 +51,11 @@ pub fn answer(
         how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
         format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())),
     ];
-    Answer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
+    TrialAnswer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
 }
 
 /// The answer where starting the program is more than a quarter of its run: a run takes `run_s`, and the longest start `start_s`.
-pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> Answer {
+pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> TrialAnswer {
     let lines = vec![
         "Not decided: this program is too short for its placement to be told from its start.".to_owned(),
         format!(
@@ -69,7 +69,7 @@ pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> Answer 
         ),
         format!("Use: {}", variants.first().map_or("", |variant| variant.line.as_str())),
     ];
-    Answer { best: 0, as_good: Vec::new(), is_decided: false, lines }
+    TrialAnswer { best: 0, as_good: Vec::new(), is_decided: false, lines }
 }
 
 fn which(
@@ -223,7 +223,7 @@ fn p_in_words(p: f64) -> String {
 }
 
 /// Whether the variant that was expected is the best, or as good as far as the runs can tell; `None`: the runs do not say.
-pub fn holds(answer: &Answer, comparisons: &[TrialComparison], expected: usize) -> Option<bool> {
+pub fn holds(answer: &TrialAnswer, comparisons: &[TrialComparison], expected: usize) -> Option<bool> {
     let own = expected.checked_sub(1).and_then(|at| comparisons.get(at)).map(|found| found.verdict);
     if answer.best == expected {
         // The baseline is the best only once nothing that may be better is left.
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    fn of(comparisons: &[TrialComparison], stop: TrialStop) -> Answer {
+    fn of(comparisons: &[TrialComparison], stop: TrialStop) -> TrialAnswer {
         answer(&variants(), &wall(), comparisons, 0.03, Some(stop))
     }
 

@@ -1,7 +1,7 @@
 //! What the figures of the blocks say: of each variant against the baseline, and whether more blocks are wanted.
 //!
 //! The unit is the pair: one run of the variant and one of the baseline in the same block, as the logarithm of their ratio. So what changes from
-//! block to block (a warmer node, a neighbour) meets both. At each look ([`looks`](crate::looks)):
+//! block to block (a warmer node, a neighbour) meets both. At each look ([`looks`](crate::sequential_alpha)):
 //!
 //! * the estimate is the median of the paired ratios;
 //! * the interval holds both the exact bootstrap interval of that median and the one that the signed-rank test leaves: the bootstrap alone is too narrow for
@@ -22,7 +22,7 @@ use stats::holm::holm;
 use stats::interval::{Interval, median};
 use stats::signed_rank::{signed_rank_interval, signed_rank_p};
 
-use crate::looks::{ALPHA, Look, last_within, looks};
+use crate::sequential_alpha::{ALPHA, ScheduledLook, last_within, looks};
 
 /// From so many pairs on it is judged whether more of them can decide.
 const JUDGED_FROM: usize = 10;
@@ -39,7 +39,7 @@ pub enum Better {
 
 /// When a trial has enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct TrialRule {
     /// Ratios from 1/(1 + this) to 1 + this do not matter.
     pub equivalence: f64,
     /// The most blocks.
@@ -50,7 +50,7 @@ pub struct Rule {
 
 /// What is known of a variant against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum VariantVerdict {
     /// Better than the baseline.
     Better,
     /// Worse.
@@ -63,7 +63,7 @@ pub enum Verdict {
 
 /// A variant against the baseline.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
+pub struct VariantComparison {
     /// Pairs at the last look.
     pub pairs: usize,
     /// The median of variant / baseline; `None` before the first look.
@@ -73,9 +73,9 @@ pub struct Compared {
     /// The p-value at the last look, Holm's over the variants.
     pub p_value: Option<f64>,
     /// What it comes to.
-    pub verdict: Verdict,
-    /// Which side of the baseline it is on, where that is known: [`Verdict::Better`] or [`Verdict::Worse`], whether it matters or not.
-    pub direction: Option<Verdict>,
+    pub verdict: VariantVerdict,
+    /// Which side of the baseline it is on, where that is known: [`VariantVerdict::Better`] or [`VariantVerdict::Worse`], whether it matters or not.
+    pub direction: Option<VariantVerdict>,
     /// After how many blocks the verdict was made.
     pub decided_after: Option<usize>,
     /// About how many pairs would decide it, where it is not decided and its spread is known.
@@ -95,9 +95,9 @@ pub enum Stop {
 
 /// How the trial stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct TrialStanding {
     /// Each variant but the baseline, in order.
-    pub compared: Vec<Compared>,
+    pub compared: Vec<VariantComparison>,
     /// Why no further block is wanted; `None`: one is.
     pub stop: Option<Stop>,
 }
@@ -105,14 +105,14 @@ pub struct Standing {
 /// How the trial stands after these blocks: a figure for each variant, the baseline first, positive; `None` where a run gave none. All looks
 /// are taken anew, so it depends on the figures alone and a trial that is taken up again stands where it stood.
 /// Variants that were given up are not waited for.
-pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &Rule, given_up: &[usize]) -> Standing {
+pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &TrialRule, given_up: &[usize]) -> TrialStanding {
     let comparisons = variants.saturating_sub(1);
-    let nothing = Compared {
+    let nothing = VariantComparison {
         pairs: 0,
         ratio: None,
         interval: None,
         p_value: None,
-        verdict: Verdict::Undecided,
+        verdict: VariantVerdict::Undecided,
         direction: None,
         decided_after: None,
         wanted: None,
@@ -124,7 +124,7 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &Rule, given
         (found.pairs, found.ratio) = (logs.len(), median(&logs).map(f64::exp));
     }
     let mut stop = None;
-    let within = |look: &Look| look.blocks <= blocks.len() && look.blocks <= rule.max_blocks;
+    let within = |look: &ScheduledLook| look.blocks <= blocks.len() && look.blocks <= rule.max_blocks;
     for look in looks(comparisons).take_while(within) {
         take(look, &blocks[..look.blocks], rule, &mut compared);
         stop = enough(look, rule, &compared, given_up);
@@ -135,11 +135,11 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &Rule, given
     if stop.is_none() && blocks.len() >= rule.max_blocks {
         stop = Some(Stop::MaxBlocks);
     }
-    Standing { compared, stop }
+    TrialStanding { compared, stop }
 }
 
 /// Takes one look.
-fn take(look: Look, blocks: &[Vec<Option<f64>>], rule: &Rule, compared: &mut [Compared]) {
+fn take(look: ScheduledLook, blocks: &[Vec<Option<f64>>], rule: &TrialRule, compared: &mut [VariantComparison]) {
     let logs: Vec<Vec<f64>> = (1..=compared.len()).map(|variant| log_ratios(blocks, variant)).collect();
     let raw: Vec<f64> = logs.iter().map(|logs| signed_rank_p(logs).unwrap_or(1.0)).collect();
     let adjusted = holm(&raw);
@@ -161,16 +161,16 @@ fn take(look: Look, blocks: &[Vec<Option<f64>>], rule: &Rule, compared: &mut [Co
         let is_common = common.low <= common.high;
         let now = if is_common { common } else { new };
         if !is_common {
-            (found.verdict, found.direction, found.decided_after) = (Verdict::Undecided, None, None);
+            (found.verdict, found.direction, found.decided_after) = (VariantVerdict::Undecided, None, None);
         }
         found.interval = Some(now);
         found.wanted = Some(wanted(logs.len(), low, high, rule));
         if p_value <= look.alpha {
             found.direction = found.direction.or(direction(&now, rule.better));
         }
-        if found.verdict == Verdict::Undecided {
+        if found.verdict == VariantVerdict::Undecided {
             found.verdict = verdict(&now, found.direction, rule.equivalence);
-            found.decided_after = (found.verdict != Verdict::Undecided).then_some(look.blocks);
+            found.decided_after = (found.verdict != VariantVerdict::Undecided).then_some(look.blocks);
         }
     }
 }
@@ -193,36 +193,36 @@ fn interval(logs: &[f64], law: &MedianLaw, alpha: f64) -> Option<(f64, f64)> {
 }
 
 /// Which side of the baseline the whole interval is on.
-fn direction(interval: &Interval, better: Better) -> Option<Verdict> {
+fn direction(interval: &Interval, better: Better) -> Option<VariantVerdict> {
     if interval.contains(1.0) {
         return None;
     }
     let is_lower = interval.high < 1.0;
-    Some(if is_lower == (better == Better::Lower) { Verdict::Better } else { Verdict::Worse })
+    Some(if is_lower == (better == Better::Lower) { VariantVerdict::Better } else { VariantVerdict::Worse })
 }
 
 /// What an interval comes to, whose side of the baseline is known to be this one.
-pub fn verdict(interval: &Interval, direction: Option<Verdict>, equivalence: f64) -> Verdict {
+pub fn verdict(interval: &Interval, direction: Option<VariantVerdict>, equivalence: f64) -> VariantVerdict {
     let (least, most) = (1.0 / (1.0 + equivalence), 1.0 + equivalence);
     match direction {
-        _ if interval.low >= least && interval.high <= most => Verdict::Same,
+        _ if interval.low >= least && interval.high <= most => VariantVerdict::Same,
         Some(side) if interval.high < least || interval.low > most => side,
-        _ => Verdict::Undecided,
+        _ => VariantVerdict::Undecided,
     }
 }
 
 /// About how many pairs would decide it: the interval narrows with the root of their number, and must get clear of the equivalence's nearer end.
-fn wanted(pairs: usize, low: f64, high: f64, rule: &Rule) -> usize {
+fn wanted(pairs: usize, low: f64, high: f64, rule: &TrialRule) -> usize {
     let (centre, half) = ((low + high) / 2.0, (high - low) / 2.0);
     let reach = (centre.abs() - rule.equivalence.ln_1p()).abs().max(f64::MIN_POSITIVE);
     let times = (half / reach).powi(2);
     (pairs as f64 * times).ceil().clamp(pairs as f64, 1e6) as usize
 }
 
-fn enough(look: Look, rule: &Rule, compared: &[Compared], given_up: &[usize]) -> Option<Stop> {
+fn enough(look: ScheduledLook, rule: &TrialRule, compared: &[VariantComparison], given_up: &[usize]) -> Option<Stop> {
     let waited_for = compared.iter().enumerate().filter(|(at, _)| !given_up.contains(&(at + 1)));
-    let open: Vec<&Compared> =
-        waited_for.map(|(_, found)| found).filter(|found| found.verdict == Verdict::Undecided).collect();
+    let open: Vec<&VariantComparison> =
+        waited_for.map(|(_, found)| found).filter(|found| found.verdict == VariantVerdict::Undecided).collect();
     if open.is_empty() {
         return Some(Stop::Decided);
     }
@@ -230,13 +230,13 @@ fn enough(look: Look, rule: &Rule, compared: &[Compared], given_up: &[usize]) ->
     if look.blocks >= last.blocks {
         return Some(Stop::MaxBlocks);
     }
-    let hopeless = |found: &&Compared| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
+    let hopeless = |found: &&VariantComparison| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
     open.iter().all(hopeless).then_some(Stop::CannotDecide)
 }
 
 /// Whether the pairs of the last look could decide it, wherever within about one standard error of the present estimate the true ratio lies. The interval at the
 /// last look is taken to be narrower by the root of the number of pairs, which is kind: the last look spends less.
-fn can_decide(found: &Compared, look: Look, last: Look, rule: &Rule) -> bool {
+fn can_decide(found: &VariantComparison, look: ScheduledLook, last: ScheduledLook, rule: &TrialRule) -> bool {
     let Some(interval) = found.interval else { return true };
     let (low, high) = (interval.low.ln(), interval.high.ln());
     let (centre, half) = ((low + high).abs() / 2.0, (high - low) / 2.0);
@@ -249,7 +249,7 @@ fn can_decide(found: &Compared, look: Look, last: Look, rule: &Rule) -> bool {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
+    const RULE: TrialRule = TrialRule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
 
     /// Blocks in which the baseline takes about 10 s, and each variant its factor of that.
     fn blocks(count: usize, spread: f64, factors: &[f64]) -> Vec<Vec<Option<f64>>> {
@@ -261,7 +261,7 @@ mod tests {
         (0..count).map(block).collect()
     }
 
-    fn verdicts(standing: &Standing) -> Vec<Verdict> {
+    fn verdicts(standing: &TrialStanding) -> Vec<VariantVerdict> {
         standing.compared.iter().map(|found| found.verdict).collect()
     }
 
@@ -270,19 +270,19 @@ mod tests {
         let all = blocks(8, 0.005, &[0.8, 1.5, 1.0]);
         assert_eq!(standing(&all[..7], 4, &RULE, &[]).stop, None, "before the first look nothing is said");
         let found = standing(&all, 4, &RULE, &[]);
-        assert_eq!(verdicts(&found), [Verdict::Better, Verdict::Worse, Verdict::Same]);
+        assert_eq!(verdicts(&found), [VariantVerdict::Better, VariantVerdict::Worse, VariantVerdict::Same]);
         assert_eq!(found.stop, Some(Stop::Decided));
-        let rates = Rule { better: Better::Higher, ..RULE };
-        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [Verdict::Worse, Verdict::Better]);
+        let rates = TrialRule { better: Better::Higher, ..RULE };
+        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [VariantVerdict::Worse, VariantVerdict::Better]);
     }
 
     #[test]
     fn a_known_difference_that_is_too_small_to_matter_is_the_same() {
         let found = standing(&blocks(20, 0.001, &[1.01]), 2, &RULE, &[]);
-        assert_eq!(verdicts(&found), [Verdict::Same]);
+        assert_eq!(verdicts(&found), [VariantVerdict::Same]);
         assert!(found.compared[0].interval.is_some_and(|interval| interval.low > 1.0), "{found:?}");
-        let finer = Rule { equivalence: 0.005, ..RULE };
-        assert_eq!(verdicts(&standing(&blocks(20, 0.001, &[1.01]), 2, &finer, &[])), [Verdict::Worse]);
+        let finer = TrialRule { equivalence: 0.005, ..RULE };
+        assert_eq!(verdicts(&standing(&blocks(20, 0.001, &[1.01]), 2, &finer, &[])), [VariantVerdict::Worse]);
     }
 
     #[test]
@@ -292,10 +292,10 @@ mod tests {
         let one = &found.compared[0];
         let ends = one.interval.map(|ends| (ends.low > 1.0, ends.low < 1.03, ends.high > 1.03));
         assert_eq!(ends, Some((true, true, true)), "{one:?}");
-        assert_eq!((one.verdict, one.direction), (Verdict::Undecided, Some(Verdict::Worse)));
-        let rates = Rule { better: Better::Higher, ..RULE };
+        assert_eq!((one.verdict, one.direction), (VariantVerdict::Undecided, Some(VariantVerdict::Worse)));
+        let rates = TrialRule { better: Better::Higher, ..RULE };
         let one = &standing(&blocks(40, 0.02, &[1.03]), 2, &rates, &[]).compared[0];
-        assert_eq!((one.verdict, one.direction), (Verdict::Undecided, Some(Verdict::Better)));
+        assert_eq!((one.verdict, one.direction), (VariantVerdict::Undecided, Some(VariantVerdict::Better)));
     }
 
     #[test]
@@ -307,13 +307,13 @@ mod tests {
             for one in standing(&blocks(count, spread, &[factor, 2.0 - factor]), 3, &RULE, &[]).compared {
                 let Some(ends) = one.interval else { continue };
                 match one.verdict {
-                    Verdict::Same => assert!(ends.low >= 1.0 / 1.03 && ends.high <= 1.03, "{one:?}"),
-                    Verdict::Better => assert!(ends.high < 1.0 / 1.03, "{one:?}"),
-                    Verdict::Worse => assert!(ends.low > 1.03, "{one:?}"),
-                    Verdict::Undecided => {}
+                    VariantVerdict::Same => assert!(ends.low >= 1.0 / 1.03 && ends.high <= 1.03, "{one:?}"),
+                    VariantVerdict::Better => assert!(ends.high < 1.0 / 1.03, "{one:?}"),
+                    VariantVerdict::Worse => assert!(ends.low > 1.03, "{one:?}"),
+                    VariantVerdict::Undecided => {}
                 }
                 if let Some(side) = one.direction {
-                    assert_eq!(side == Verdict::Worse, ends.low > 1.0, "{one:?}");
+                    assert_eq!(side == VariantVerdict::Worse, ends.low > 1.0, "{one:?}");
                     assert!(!ends.contains(1.0), "{one:?}");
                 }
                 seen.insert(format!("{:?}", one.verdict));
@@ -326,9 +326,9 @@ mod tests {
     fn noise_far_wider_than_any_difference_is_given_up_before_the_last_block_and_says_how_many_it_would_take() {
         let noisy = blocks(40, 0.5, &[1.0]);
         let found = standing(&noisy, 2, &RULE, &[]);
-        assert_eq!((verdicts(&found), found.stop), (vec![Verdict::Undecided], Some(Stop::CannotDecide)));
+        assert_eq!((verdicts(&found), found.stop), (vec![VariantVerdict::Undecided], Some(Stop::CannotDecide)));
         assert!(found.compared[0].wanted.is_some_and(|wanted| wanted > 100), "{found:?}");
-        let patient = Rule { max_blocks: 4000, ..RULE };
+        let patient = TrialRule { max_blocks: 4000, ..RULE };
         assert_eq!(standing(&noisy, 2, &patient, &[]).stop, None, "with that many more blocks it could be decided");
     }
 
@@ -339,12 +339,12 @@ mod tests {
         all[5][1] = None;
         let found = standing(&all, 2, &RULE, &[]);
         // At the look after 13 blocks, two of which lack a run.
-        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (11, Verdict::Worse));
+        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (11, VariantVerdict::Worse));
         let nothing: Vec<Vec<Option<f64>>> = (0..40).map(|_| vec![Some(1.0), None]).collect();
         let found = standing(&nothing, 2, &RULE, &[]);
         assert_eq!(
             (found.compared[0].ratio, verdicts(&found), found.stop),
-            (None, vec![Verdict::Undecided], Some(Stop::MaxBlocks))
+            (None, vec![VariantVerdict::Undecided], Some(Stop::MaxBlocks))
         );
     }
 
@@ -352,23 +352,23 @@ mod tests {
     fn a_verdict_stands_while_later_looks_have_something_in_common_with_it() {
         let mut all = blocks(30, 0.3, &[2.5, 1.0]);
         let first = standing(&all[..7], 3, &RULE, &[]);
-        assert_eq!((first.compared[0].verdict, first.compared[0].decided_after), (Verdict::Worse, Some(7)));
+        assert_eq!((first.compared[0].verdict, first.compared[0].decided_after), (VariantVerdict::Worse, Some(7)));
         let later = standing(&all, 3, &RULE, &[]);
-        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (Verdict::Worse, Some(7)));
+        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (VariantVerdict::Worse, Some(7)));
         // From the ninth block on it is as quick as the baseline, so the ratio itself has changed: the newest interval is what is shown, and what decides.
         for block in &mut all[8..] {
             block[1] = block[0];
         }
         let changed = standing(&all, 3, &RULE, &[]);
         let one = &changed.compared[0];
-        assert!(one.verdict != Verdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03), "{one:?}");
+        assert!(one.verdict != VariantVerdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03), "{one:?}");
     }
 
     #[test]
     fn every_block_up_to_the_most_is_wanted_while_it_may_still_be_decided() {
-        let found = standing(&blocks(9, 0.04, &[1.02]), 2, &Rule { max_blocks: 10, ..RULE }, &[]);
+        let found = standing(&blocks(9, 0.04, &[1.02]), 2, &TrialRule { max_blocks: 10, ..RULE }, &[]);
         assert_eq!(found.stop, None);
-        let found = standing(&blocks(10, 0.04, &[1.02]), 2, &Rule { max_blocks: 10, ..RULE }, &[]);
+        let found = standing(&blocks(10, 0.04, &[1.02]), 2, &TrialRule { max_blocks: 10, ..RULE }, &[]);
         assert_eq!(found.stop, Some(Stop::MaxBlocks));
     }
 

@@ -9,13 +9,13 @@ use report::trial::{
 };
 use stats::interval::{median, median_interval};
 
-use crate::answer::{self, Answer};
-use crate::conduct::{Plan, figures, given_up};
-use crate::decide::{Better, Compared, Rule, Verdict, standing};
+use crate::answer::{self, TrialAnswer};
+use crate::decide::{Better, TrialRule, VariantComparison, VariantVerdict, standing};
 use crate::drift::drift;
 use crate::metric::WALL;
 use crate::planned::PlannedTrial;
 use crate::start::{too_short, without_starting};
+use crate::trial_loop::{TrialPlan, figures, given_up};
 
 /// What is known before the blocks.
 pub(crate) struct TrialFacts<'t> {
@@ -49,7 +49,7 @@ impl TrialFacts<'_> {
     }
 
     /// What the runs come to by the metric that decides.
-    pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> Answer {
+    pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> TrialAnswer {
         let described = self.trial.variants();
         if let Some((run_s, start_s)) = self.too_short(runs) {
             return answer::too_short(&described, run_s, start_s);
@@ -66,7 +66,7 @@ impl TrialFacts<'_> {
 
 /// How far the trial is.
 #[derive(Clone, Copy)]
-pub(crate) struct State<'s> {
+pub(crate) struct TrialState<'s> {
     /// The runs so far.
     pub runs: &'s [TrialRun],
     /// Seconds so far.
@@ -78,7 +78,7 @@ pub(crate) struct State<'s> {
 }
 
 /// The document of a trial in this state.
-pub(crate) fn build(facts: &TrialFacts<'_>, state: State<'_>) -> TrialDocument {
+pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocument {
     let PlannedTrial { options, variants, metrics, plan, .. } = facts.trial;
     let described = facts.trial.variants();
     let comparisons: Vec<TrialComparison> =
@@ -142,11 +142,11 @@ fn status(exit: Option<Exit>) -> Status {
 }
 
 /// Each variant but the baseline against it, by one metric, whatever starting costs.
-fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
+fn compared(plan: &TrialPlan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialComparison> {
     let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
-    let rule = Rule { better, ..plan.rule };
+    let rule = TrialRule { better, ..plan.rule };
     let found = standing(&figures(plan, runs, &metric.name), plan.variants.len(), &rule, &given_up(plan, runs));
-    let one = |(variant, found): (&String, Compared)| TrialComparison {
+    let one = |(variant, found): (&String, VariantComparison)| TrialComparison {
         variant: variant.clone(),
         metric: metric.name.clone(),
         pairs: found.pairs as u32,
@@ -157,17 +157,17 @@ fn compared(plan: &Plan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<TrialCo
         direction: found.direction.map(kept),
         starting_decides: false,
         decided_after: found.decided_after.map(|blocks| blocks as u32),
-        pairs_wanted: found.wanted.filter(|_| found.verdict == Verdict::Undecided).map(|wanted| wanted as u32),
+        pairs_wanted: found.wanted.filter(|_| found.verdict == VariantVerdict::Undecided).map(|wanted| wanted as u32),
     };
     plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
 }
 
-fn kept(verdict: Verdict) -> TrialVerdict {
+fn kept(verdict: VariantVerdict) -> TrialVerdict {
     match verdict {
-        Verdict::Better => TrialVerdict::Better,
-        Verdict::Worse => TrialVerdict::Worse,
-        Verdict::Same => TrialVerdict::Same,
-        Verdict::Undecided => TrialVerdict::Undecided,
+        VariantVerdict::Better => TrialVerdict::Better,
+        VariantVerdict::Worse => TrialVerdict::Worse,
+        VariantVerdict::Same => TrialVerdict::Same,
+        VariantVerdict::Undecided => TrialVerdict::Undecided,
     }
 }
 
@@ -201,7 +201,7 @@ fn row(variant: &str, metric: &TrialMetric, runs: &[TrialRun]) -> TrialRow {
 }
 
 /// What the runs themselves have to say.
-fn remarks(plan: &Plan, runs: &[TrialRun]) -> Vec<String> {
+fn remarks(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<String> {
     let mut remarks = Vec::new();
     let counted: Vec<&TrialRun> = runs.iter().filter(|run| run.block > 0).collect();
     for run in runs.iter().filter(|run| run.outcome == TrialOutcome::Misplaced) {

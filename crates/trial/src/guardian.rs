@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, setsid, waitpid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-use crate::eyes::marked_from;
+use crate::rank_observer::marked_from;
 
 /// How long a program that was asked to end is given: less than the time after which a second Ctrl-C ends numabench at once.
 pub(crate) const GRACE: Duration = Duration::from_millis(1500);
@@ -148,7 +148,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::eyes::{MARK, marked};
+    use crate::rank_observer::{MARK, marked};
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 

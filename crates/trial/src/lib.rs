@@ -2,15 +2,15 @@
 //!
 //! Pure, and tried by simulation:
 //! * `order` the order of the variants in each block, drawn by lot from a seed;
-//! * `looks` after how many blocks the figures are looked at, and how much of the error each look may spend;
+//! * `sequential_alpha` after how many blocks the figures are looked at, and how much of the error each look may spend;
 //! * `decide` what the figures say at a look: better, worse, the same, or not yet; `drift` whether the machine changed meanwhile;
 //! * `start` whether what starting costs decides instead of the program; `answer` the four lines that it comes to;
 //! * `metric` a run's figure from its output or a file; `template` a launch line with places for the program and its binding;
 //! * `proof` whether a run was where it was to be.
 //!
 //! Acting:
-//! * `run` one run of a program, timed and reaped (`reap`), with a time limit; `eyes` what its ranks are seen to have meanwhile;
-//! * `conduct` block after block until it is enough, over a `Runner` that tests replace; `runner` the one that starts programs.
+//! * `run` one run of a program, timed and reaped (`wait4`), with a time limit; `rank_observer` what its ranks are seen to have meanwhile;
+//! * `trial_loop` block after block until it is enough, over a `Runner` that tests replace; `runner` the one that starts programs.
 //!
 //! From what is asked for to the document, as `numabench trial` goes and any other caller can:
 //! ```text
@@ -28,25 +28,25 @@
 
 pub mod against_itself;
 pub mod answer;
-pub mod conduct;
 pub mod decide;
 mod document;
 pub mod drift;
-pub mod eyes;
 pub mod guardian;
-pub mod looks;
 pub mod metric;
 pub mod options;
 pub mod order;
 mod placed;
 pub mod planned;
 pub mod proof;
-mod reap;
+pub mod rank_observer;
 pub mod run;
 mod runner;
+pub mod sequential_alpha;
 pub mod session;
 pub mod start;
 pub mod template;
 mod through_exec;
+pub mod trial_loop;
 mod variants;
+mod wait4;
 pub mod warmed_up;

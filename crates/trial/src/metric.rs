@@ -24,7 +24,7 @@ const CLOCK_STEP: Duration = Duration::from_millis(20);
 
 /// Where a figure comes from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum MetricSource {
     /// From the start of the run to its end, in seconds.
     Wall,
     /// What the first group of a pattern matches in the output, or the whole match where it has none.
@@ -46,7 +46,7 @@ pub enum Source {
 }
 
 /// What figures are taken from.
-pub struct Ended<'e> {
+pub struct EndedRun<'e> {
     /// The wall time, in seconds.
     pub wall_s: f64,
     /// When the run began.
@@ -55,7 +55,7 @@ pub struct Ended<'e> {
     pub output: &'e [u8],
 }
 
-impl Source {
+impl MetricSource {
     /// A pattern for the output.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Source {
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn figure(&self, ended: &Ended<'_>) -> Result<f64, String> {
+    pub fn figure(&self, ended: &EndedRun<'_>) -> Result<f64, String> {
         let figure = match self {
             Self::Wall => ended.wall_s,
             Self::Output { pattern, all } => in_output(pattern, *all, ended.output)?,
@@ -140,7 +140,7 @@ pub(crate) struct Metric {
     /// As the document has it.
     pub described: TrialMetric,
     /// Where the figure comes from.
-    pub source: Source,
+    pub source: MetricSource,
 }
 
 /// The metrics; the first decides.
@@ -150,11 +150,11 @@ pub(crate) struct Metric {
 pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
     let mut sources = Vec::new();
     for pattern in &options.patterns {
-        let source = Source::pattern(pattern, options.all_matches);
+        let source = MetricSource::pattern(pattern, options.all_matches);
         sources.push(source.map_err(|why| Fault::usage(format!("--metric: {why}")))?);
     }
-    sources.extend(options.json.iter().cloned().map(|(file, pointer)| Source::Json { file, pointer }));
-    sources.extend(options.files.iter().cloned().map(Source::File));
+    sources.extend(options.json.iter().cloned().map(|(file, pointer)| MetricSource::Json { file, pointer }));
+    sources.extend(options.files.iter().cloned().map(MetricSource::File));
     let directions = match (sources.len(), options.better.as_slice()) {
         (0, [] | [Better::Lower]) => Vec::new(),
         (0, _) => {
@@ -180,7 +180,7 @@ pub(crate) fn metrics(options: &TrialOptions) -> Result<Vec<Metric>, Fault> {
         metrics.push(Metric { described: TrialMetric { name, unit: None, more_is_better }, source });
     }
     let wall = TrialMetric { name: WALL.to_owned(), unit: Some("s".to_owned()), more_is_better: false };
-    metrics.push(Metric { described: wall, source: Source::Wall });
+    metrics.push(Metric { described: wall, source: MetricSource::Wall });
     Ok(metrics)
 }
 
@@ -200,27 +200,28 @@ mod tests {
     const OUTPUT: &[u8] =
         b"step 1 Performance: 10.5 ns/day\nstep 2 Performance: 1.25e1 ns/day\nstep 3 Performance: 11.0 ns/day\xff\n";
 
-    fn ended(output: &[u8]) -> Ended<'_> {
-        Ended { wall_s: 2.0, began: SystemTime::now(), output }
+    fn ended(output: &[u8]) -> EndedRun<'_> {
+        EndedRun { wall_s: 2.0, began: SystemTime::now(), output }
     }
 
     #[test]
     fn the_last_match_counts_or_the_median_of_all() -> Done {
-        let figure = |all| Source::pattern("Performance: ([0-9.e]+)", all)?.figure(&ended(OUTPUT));
+        let figure = |all| MetricSource::pattern("Performance: ([0-9.e]+)", all)?.figure(&ended(OUTPUT));
         assert_eq!((figure(false)?, figure(true)?), (11.0, 11.0));
-        let first = Source::pattern("Performance: ([0-9.e]+)", true)?.figure(&ended(&OUTPUT[..60]));
+        let first = MetricSource::pattern("Performance: ([0-9.e]+)", true)?.figure(&ended(&OUTPUT[..60]));
         assert_eq!(first, Ok(11.5));
-        assert_eq!(Source::Wall.figure(&ended(b"")), Ok(2.0));
+        assert_eq!(MetricSource::Wall.figure(&ended(b"")), Ok(2.0));
         Ok(())
     }
 
     #[test]
     fn what_gives_no_figure_says_why() -> Done {
-        let why = |pattern: &str| Source::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
+        let why =
+            |pattern: &str| MetricSource::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
         assert!(why("GFLOPS ([0-9]+)").is_err_and(|why| why.contains("matches nothing")));
         assert!(why("(Perf)ormance").is_err_and(|why| why.contains("which is not a number")));
         assert!(why("step ([0-9").is_err_and(|why| why.contains("not a regular expression")));
-        let zero = Source::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
+        let zero = MetricSource::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
         assert!(zero.is_err_and(|why| why.contains("must be positive")));
         Ok(())
     }
@@ -230,24 +231,24 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("result.json");
         fs::write(&file, "{\"fom\": {\"rate\": 3.5}}")?;
-        let json = |pointer: &str| Source::Json { file: file.clone(), pointer: pointer.to_owned() };
-        let since = |began| json("/fom/rate").figure(&Ended { wall_s: 1.0, began, output: b"" });
+        let json = |pointer: &str| MetricSource::Json { file: file.clone(), pointer: pointer.to_owned() };
+        let since = |began| json("/fom/rate").figure(&EndedRun { wall_s: 1.0, began, output: b"" });
         assert_eq!(since(SystemTime::now() - Duration::from_secs(5)), Ok(3.5));
         assert!(since(SystemTime::now() + Duration::from_secs(5)).is_err_and(|why| why.contains("older than the run")));
         assert!(json("/fom").figure(&ended(b"")).is_err_and(|why| why.contains("no number")));
         assert!(json("/nothing").figure(&ended(b"")).is_err_and(|why| why.contains("nothing at")));
         fs::write(&file, "took 12 s, rate 7.5\n")?;
-        assert_eq!(Source::File(file.clone()).figure(&ended(b"")), Ok(7.5));
+        assert_eq!(MetricSource::File(file.clone()).figure(&ended(b"")), Ok(7.5));
         fs::remove_file(&file)?;
-        assert!(Source::File(file).figure(&ended(b"")).is_err_and(|why| why.contains("cannot be read")));
+        assert!(MetricSource::File(file).figure(&ended(b"")).is_err_and(|why| why.contains("cannot be read")));
         Ok(())
     }
 
     #[test]
     fn names_are_short_and_plain() -> Done {
-        assert_eq!(Source::pattern("Performance: ([0-9.]+)", false)?.name(), "Performance");
-        assert_eq!(Source::pattern("([0-9.]+) GB/s", false)?.name(), "metric");
-        assert_eq!(Source::Json { file: "a.json".into(), pointer: "/fom/rate".into() }.name(), "rate");
+        assert_eq!(MetricSource::pattern("Performance: ([0-9.]+)", false)?.name(), "Performance");
+        assert_eq!(MetricSource::pattern("([0-9.]+) GB/s", false)?.name(), "metric");
+        assert_eq!(MetricSource::Json { file: "a.json".into(), pointer: "/fom/rate".into() }.name(), "rate");
         Ok(())
     }
 }

@@ -11,13 +11,13 @@ use experiments::Fault;
 use ranks::Launch;
 use topo::Start;
 
-use crate::eyes::Asked as Place;
+use crate::rank_observer::AskedPlace;
 use crate::run::Bind;
 
 /// A place to run a program in.
-pub(crate) struct Placed {
+pub(crate) struct PlacedProgram {
     /// The place, as the run's processes show it to the eyes.
-    pub place: Place,
+    pub place: AskedPlace,
     /// Variables that the program gets.
     pub variables: Vec<(String, String)>,
     /// Binds the calling thread to it.
@@ -28,10 +28,14 @@ pub(crate) struct Placed {
 ///
 /// # Errors
 /// `exec`'s: it cannot be placed here.
-pub(crate) fn placed(start: &Start, asked: &Asked, environment: &BTreeMap<String, String>) -> Result<Placed, Fault> {
+pub(crate) fn placed(
+    start: &Start,
+    asked: &Asked,
+    environment: &BTreeMap<String, String>,
+) -> Result<PlacedProgram, Fault> {
     let setup = plan(&Launch::ALONE, start, asked, environment)?;
-    let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
+    let place = AskedPlace { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
     let variables = setup.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let bind = move || bind(&setup).map_err(|error| error.to_string());
-    Ok(Placed { place, variables, bind: Arc::new(bind) })
+    Ok(PlacedProgram { place, variables, bind: Arc::new(bind) })
 }

@@ -10,11 +10,11 @@ use report::trial::{SCHEMA_MINOR, TrialRun, TrialVariant, schema_version};
 use stats::units::counted;
 use topo::Topology;
 
-use crate::conduct::Plan;
-use crate::decide::{Better, Rule};
-use crate::looks;
+use crate::decide::{Better, TrialRule};
 use crate::metric::{Metric, metrics};
 use crate::options::TrialOptions;
+use crate::sequential_alpha;
+use crate::trial_loop::TrialPlan;
 use crate::variants::{Variants, variants};
 
 /// A trial that can be begun.
@@ -23,7 +23,7 @@ pub struct PlannedTrial {
     pub(crate) variants: Variants,
     /// What is compared; the first decides.
     pub(crate) metrics: Vec<Metric>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: TrialPlan,
     /// The variant that is to be the best.
     pub(crate) expected: Option<usize>,
     /// The machine that ranks are looked at on.
@@ -106,7 +106,7 @@ pub fn read_before(name: &str, bytes: &[u8]) -> Result<TrialDocument, Fault> {
     Ok(document)
 }
 
-fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Result<Plan, Fault> {
+fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Result<TrialPlan, Fault> {
     let metric = &metrics[0].described;
     let mut names: Vec<String> = variants.all.iter().map(|variant| variant.described.name.clone()).collect();
     if options.against_itself {
@@ -114,8 +114,8 @@ fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Resu
     }
     let comparisons = names.len() - 1;
     let max_blocks = options.max_runs as usize;
-    let Some(last) = looks::last_within(comparisons, max_blocks) else {
-        let first = looks::looks(comparisons).next().map_or(0, |look| look.blocks);
+    let Some(last) = sequential_alpha::last_within(comparisons, max_blocks) else {
+        let first = sequential_alpha::looks(comparisons).next().map_or(0, |look| look.blocks);
         let text = format!(
             "--max-runs {max_blocks} is too few: with {} no difference can be told before {} of each",
             counted(comparisons, "comparison"),
@@ -124,17 +124,17 @@ fn plan(options: &TrialOptions, variants: &Variants, metrics: &[Metric]) -> Resu
         return Err(Fault::usage(text));
     };
     let better = if metric.more_is_better { Better::Higher } else { Better::Lower };
-    Ok(Plan {
+    Ok(TrialPlan {
         variants: names,
         metric: metric.name.clone(),
         // Runs after the last look would say nothing.
-        rule: Rule { equivalence: options.equivalence, max_blocks: last.blocks, better },
+        rule: TrialRule { equivalence: options.equivalence, max_blocks: last.blocks, better },
         seed: options.seed,
         max_time_s: options.max_time.map(|limit| limit.as_secs_f64()),
     })
 }
 
-fn expected(options: &TrialOptions, plan: &Plan) -> Result<Option<usize>, Fault> {
+fn expected(options: &TrialOptions, plan: &TrialPlan) -> Result<Option<usize>, Fault> {
     let Some(name) = &options.expect else { return Ok(None) };
     let at = plan.variants.iter().position(|variant| variant == name);
     let refused = || format!("--expect {name}: there is no such variant; there are {}", plan.variants.join(", "));

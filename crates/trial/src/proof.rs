@@ -16,7 +16,7 @@ const ENOUGH_BYTES: u64 = 16 << 20;
 
 /// What the looks prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum PlacementProof {
     /// Every rank that was seen was where it was to be.
     AsAsked,
     /// No rank was seen.
@@ -26,17 +26,17 @@ pub enum Proof {
 }
 
 /// What these looks prove.
-pub fn proof(looks: &[TrialLook]) -> Proof {
+pub fn proof(looks: &[TrialLook]) -> PlacementProof {
     let mut first: BTreeMap<Option<u32>, (f64, &IdSet)> = BTreeMap::new();
     for look in looks {
         for rank in &look.ranks {
             if let Some(why) = elsewhere(rank) {
-                return Proof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
+                return PlacementProof::Misplaced(format!("{why}, {:.1} s after the start", look.after_s));
             }
             let Some(pus) = &rank.first_thread_pus else { continue };
             let (since, before) = *first.entry(rank.rank).or_insert((look.after_s, pus));
             if rank.asked_pus.is_none() && !pus.is_subset(before) && !before.is_subset(pus) {
-                return Proof::Misplaced(format!(
+                return PlacementProof::Misplaced(format!(
                     "the first thread of {} could run on PUs {before} {since:.1} s after the start and on PUs {pus} {:.1} s after it: something changed its binding",
                     rank.name(),
                     look.after_s
@@ -44,7 +44,7 @@ pub fn proof(looks: &[TrialLook]) -> Proof {
             }
         }
     }
-    if first.is_empty() { Proof::NotSeen } else { Proof::AsAsked }
+    if first.is_empty() { PlacementProof::NotSeen } else { PlacementProof::AsAsked }
 }
 
 fn elsewhere(rank: &TrialRank) -> Option<String> {
@@ -83,8 +83,9 @@ mod tests {
 
     #[test]
     fn a_rank_may_have_less_than_it_was_given_and_nothing_else() {
-        assert_eq!(proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]), Proof::AsAsked);
-        let Proof::Misplaced(why) = proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))]) else {
+        assert_eq!(proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "1", Some("0-3"))]), PlacementProof::AsAsked);
+        let PlacementProof::Misplaced(why) = proof(&[look(0.1, "0-3", Some("0-3")), look(0.5, "4", Some("0-3"))])
+        else {
             panic!("it was moved")
         };
         assert_eq!(why, "rank 3 could run on PUs 4, its place is PUs 0-3, 0.5 s after the start");
@@ -92,11 +93,18 @@ mod tests {
 
     #[test]
     fn where_nobody_asked_a_rank_may_bind_itself_and_not_be_moved() {
-        assert_eq!(proof(&[look(0.1, "0-7", None), look(0.5, "2", None)]), Proof::AsAsked);
-        assert_eq!(proof(&[look(0.1, "2", None), look(0.5, "0-7", None)]), Proof::AsAsked, "hwloc has finished");
+        assert_eq!(proof(&[look(0.1, "0-7", None), look(0.5, "2", None)]), PlacementProof::AsAsked);
+        assert_eq!(
+            proof(&[look(0.1, "2", None), look(0.5, "0-7", None)]),
+            PlacementProof::AsAsked,
+            "hwloc has finished"
+        );
         for (before, after) in [("2", "3"), ("0-3", "3-5")] {
             let moved = proof(&[look(0.1, before, None), look(0.5, after, None)]);
-            assert!(matches!(moved, Proof::Misplaced(why) if why.contains("changed its binding")), "{before} {after}");
+            assert!(
+                matches!(moved, PlacementProof::Misplaced(why) if why.contains("changed its binding")),
+                "{before} {after}"
+            );
         }
     }
 
@@ -104,10 +112,13 @@ mod tests {
     fn a_thread_that_begins_between_two_looks_with_pus_of_its_own_was_not_moved() {
         let mut later = look(0.5, "2", None);
         later.ranks[0].pus = Some(set("2-3"));
-        assert_eq!(proof(&[look(0.1, "2", None), later.clone()]), Proof::AsAsked);
+        assert_eq!(proof(&[look(0.1, "2", None), later.clone()]), PlacementProof::AsAsked);
         later.ranks[0].first_thread_pus = Some(set("3"));
         let moved = proof(&[look(0.1, "2", None), later]);
-        assert!(matches!(moved, Proof::Misplaced(_)), "the first thread was, though another one has its PU: {moved:?}");
+        assert!(
+            matches!(moved, PlacementProof::Misplaced(_)),
+            "the first thread was, though another one has its PU: {moved:?}"
+        );
     }
 
     #[test]
@@ -118,13 +129,13 @@ mod tests {
             one.ranks[0].pages_bytes = [(0, 5 << 20), (1, mib << 20)].into_iter().collect();
             proof(&[one])
         };
-        assert_eq!(of(10), Proof::AsAsked);
-        assert!(matches!(of(100), Proof::Misplaced(why) if why.contains("100 MiB of the 105 MiB of rank 3")));
+        assert_eq!(of(10), PlacementProof::AsAsked);
+        assert!(matches!(of(100), PlacementProof::Misplaced(why) if why.contains("100 MiB of the 105 MiB of rank 3")));
     }
 
     #[test]
     fn nothing_seen_is_said_as_that() {
-        assert_eq!(proof(&[]), Proof::NotSeen);
-        assert_eq!(proof(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), Proof::NotSeen);
+        assert_eq!(proof(&[]), PlacementProof::NotSeen);
+        assert_eq!(proof(&[TrialLook { after_s: 1.0, ranks: Vec::new() }]), PlacementProof::NotSeen);
     }
 }

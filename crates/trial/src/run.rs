@@ -17,9 +17,9 @@ use std::time::{Duration, Instant, SystemTime};
 use report::trial::{TrialRank, Used};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::eyes::{MARK, marked};
 use crate::guardian::{GRACE, Guardian};
-use crate::reap::Leader;
+use crate::rank_observer::{MARK, marked};
+use crate::wait4::Leader;
 
 /// How often it is asked whether the user wants to end.
 const ATTENTION: Duration = Duration::from_millis(50);

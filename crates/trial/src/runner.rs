@@ -18,19 +18,19 @@ use report::sink::Sink;
 use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart};
 use stats::units::{counted, spoken_seconds};
 
-use crate::conduct::Runner;
-use crate::decide::Standing;
-use crate::document::{State, TrialFacts, build, json};
-use crate::eyes;
+use crate::decide::TrialStanding;
+use crate::document::{TrialFacts, TrialState, build, json};
 use crate::guardian::Guardian;
-use crate::looks;
-use crate::metric::{Ended, Metric};
+use crate::metric::{EndedRun, Metric};
 use crate::order::order;
 use crate::planned::PlannedTrial;
-use crate::proof::{Proof, proof};
+use crate::proof::{PlacementProof, proof};
+use crate::rank_observer;
 use crate::run::{EndedBy, NotRun, Ran, Task, run};
+use crate::sequential_alpha;
 use crate::session::TrialSession;
 use crate::start::start_of;
+use crate::trial_loop::Runner;
 use crate::variants::Variant;
 
 /// When a run is looked at whose length nobody knows yet.
@@ -88,7 +88,7 @@ impl<'t> ProgramRunner<'t> {
             folder,
             began: Instant::now(),
             usual_s: vec![None; trial.variants.all.len()],
-            look_s: eyes::cost_of_a_look().as_secs_f64(),
+            look_s: rank_observer::cost_of_a_look().as_secs_f64(),
             has_complained: false,
         })
     }
@@ -203,7 +203,7 @@ impl<'t> ProgramRunner<'t> {
 
     /// Keeps the document up to date. That it cannot be kept is said once.
     fn keep(&mut self, runs: &[TrialRun]) {
-        let state = State { runs, elapsed_s: self.elapsed_s(), stop: None, exit: None };
+        let state = TrialState { runs, elapsed_s: self.elapsed_s(), stop: None, exit: None };
         let kept = |sink: &Sink| {
             let bytes = json(&build(&self.facts, state))?;
             sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))
@@ -252,7 +252,7 @@ impl Runner for ProgramRunner<'_> {
         };
         let began_s = self.elapsed_s();
         let trial = self.facts.trial;
-        let ran = run(&task, &|| self.is_over(), &mut |mark| eyes::look(&trial.topology, mark));
+        let ran = run(&task, &|| self.is_over(), &mut |mark| rank_observer::look(&trial.topology, mark));
         let ran = ran.map_err(|why| Fault::new(exit_of(&why), format!("{}: {why}", described.name)))?;
         let text = fs::read(&output).unwrap_or_default();
         let mut made = made(&ran, block, &described.name, began_s, &trial.metrics, &text);
@@ -262,7 +262,7 @@ impl Runner for ProgramRunner<'_> {
         Ok(made)
     }
 
-    fn after(&mut self, runs: &[TrialRun], standing: &Standing) -> Result<(), Fault> {
+    fn after(&mut self, runs: &[TrialRun], standing: &TrialStanding) -> Result<(), Fault> {
         self.keep(runs);
         let line = progress(runs, standing, self.variants(), self.block_s());
         self.session.observer.progress(&line);
@@ -285,7 +285,7 @@ fn made(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Metric], 
         .iter()
         .map(|(after, ranks)| TrialLook { after_s: after.as_secs_f64(), ranks: ranks.clone() })
         .collect();
-    let ended = Ended { wall_s: ran.wall.as_secs_f64(), began: ran.began, output };
+    let ended = EndedRun { wall_s: ran.wall.as_secs_f64(), began: ran.began, output };
     let mut made = TrialRun {
         block,
         variant: variant.to_owned(),
@@ -316,7 +316,7 @@ fn made(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Metric], 
             }
             match (missing, proof(&made.looks)) {
                 (Some(why), _) => (TrialOutcome::NoMetric, Some(why)),
-                (None, Proof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
+                (None, PlacementProof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
                 (None, _) => (TrialOutcome::Counted, None),
             }
         }
@@ -363,7 +363,7 @@ fn tail(file: &str) -> String {
 }
 
 /// How far it is, in one line.
-fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_s: Option<f64>) -> String {
+fn progress(runs: &[TrialRun], standing: &TrialStanding, variants: &[Variant], block_s: Option<f64>) -> String {
     let made = runs.iter().filter(|run| run.block > 0).count();
     let best = standing
         .compared
@@ -372,7 +372,7 @@ fn progress(runs: &[TrialRun], standing: &Standing, variants: &[Variant], block_
         .filter_map(|(found, variant)| Some((found.ratio?, &variant.described.name)))
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map_or("no look yet".to_owned(), |(ratio, name)| format!("{name} at {:.3} of the baseline", ratio));
-    let next = looks::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > made);
+    let next = sequential_alpha::looks(standing.compared.len()).find(|look| look.blocks * variants.len() > made);
     let left = next.zip(block_s).map_or(String::new(), |(look, block_s)| {
         let blocks = look.blocks as f64 - made as f64 / variants.len() as f64;
         format!(", next look in {}", spoken_seconds(blocks * block_s))

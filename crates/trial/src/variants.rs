@@ -16,9 +16,9 @@ use ranks::Launch;
 use report::trial::TrialVariant;
 use topo::Start;
 
-use crate::eyes::{ASKED, Asked as Place};
 use crate::options::{TrialOptions, Vary};
 use crate::placed::placed;
+use crate::rank_observer::{ASKED, AskedPlace};
 use crate::run::Bind;
 use crate::template::{Template, shell_line};
 use crate::through_exec::{asked, exec_options, memory, no_binding, nothing_changed, shows_all};
@@ -241,7 +241,7 @@ fn worked_out(
             environment.extend(given);
             (app.clone(), nothing, exec_line(&words, &app), Some(placed.bind), placed.place)
         }
-        None => (app.clone(), nothing, app.clone(), None, Place::default()),
+        None => (app.clone(), nothing, app.clone(), None, AskedPlace::default()),
         Some((_, template)) => {
             environment.extend(template.environment().iter().cloned());
             let has_bind = template.has_bind();
@@ -259,7 +259,7 @@ fn worked_out(
             };
             let (command, start) =
                 (template.command(&bind, &real(app.clone())?), template.command(&bind, &real(nothing)?));
-            (command, start, shown, None, Place::default())
+            (command, start, shown, None, AskedPlace::default())
         }
     };
     // Of all variants, also where it says nothing: an environment has a length, and a shell finds its variables by its place in a table.
@@ -287,7 +287,7 @@ fn name(choice: &Choice<'_>, several_lines: bool) -> String {
     if parts.is_empty() { "baseline".to_owned() } else { parts.join(" ") }
 }
 
-fn what(choice: &Choice<'_>, place: &Place) -> String {
+fn what(choice: &Choice<'_>, place: &AskedPlace) -> String {
     let pus = place.pus.as_ref().map(|pus| format!("on PUs {pus}"));
     let memory = place.memory_nodes.as_ref().map(|nodes| format!("memory on node {nodes}"));
     let parts: Vec<String> = pus.into_iter().chain(memory).collect();

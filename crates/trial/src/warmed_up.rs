@@ -7,13 +7,13 @@ use report::trial::{TrialOutcome, TrialRun, TrialStop};
 use stats::units::{counted, spoken_seconds};
 
 use crate::answer::holds;
-use crate::conduct::{Runner, conduct};
-use crate::document::{State, build, json};
-use crate::looks;
+use crate::document::{TrialState, build, json};
 use crate::metric::WALL;
 use crate::planned::PlannedTrial;
 use crate::runner::ProgramRunner;
+use crate::sequential_alpha;
 use crate::session::TrialSession;
+use crate::trial_loop::{Runner, conduct};
 
 /// A trial whose variants all run.
 pub struct WarmedUpTrial<'t> {
@@ -45,7 +45,7 @@ impl WarmedUpTrial<'_> {
             return "The time is not known: no warm-up run counts".to_owned();
         };
         let plan = &self.runner.facts.trial.plan;
-        let first = looks::looks(plan.variants.len() - 1).next().map_or(0, |look| look.blocks);
+        let first = sequential_alpha::looks(plan.variants.len() - 1).next().map_or(0, |look| look.blocks);
         let most = plan.rule.max_blocks;
         let time = |blocks: usize| spoken_seconds(blocks as f64 * block_s);
         format!(
@@ -75,7 +75,7 @@ impl WarmedUpTrial<'_> {
         self.runner.session.observer.ended();
         let elapsed_s = self.runner.elapsed_s();
         let exit = self.exit(stop);
-        let state = State { runs: &self.runs, elapsed_s, stop: Some(stop), exit: Some(exit) };
+        let state = TrialState { runs: &self.runs, elapsed_s, stop: Some(stop), exit: Some(exit) };
         let document = build(&self.runner.facts, state);
         let bytes = json(&document)?;
         let kept = self.runner.session.sink.map(|sink| settled(sink, sink.write_or_rescue(&bytes), exit));

@@ -4,11 +4,11 @@
 //! programs' times are skewed and have outliers; nothing in the decision may depend on its shape.
 
 use stats::random::SplitMix64;
-use trial::decide::{Better, Rule, Standing, Stop, Verdict, standing};
-use trial::looks::looks;
+use trial::decide::{Better, Stop, TrialRule, TrialStanding, VariantVerdict, standing};
 use trial::order::order;
+use trial::sequential_alpha::looks;
 
-const RULE: Rule = Rule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
+const RULE: TrialRule = TrialRule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
 
 fn uniform(random: &mut SplitMix64) -> f64 {
     ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
@@ -49,7 +49,7 @@ impl Noise {
 }
 
 /// One trial of variants that take these times, and how many blocks it ran.
-fn trial(seed: u64, times: &[f64], noise: Noise, rule: &Rule) -> (Standing, usize) {
+fn trial(seed: u64, times: &[f64], noise: Noise, rule: &TrialRule) -> (TrialStanding, usize) {
     let (mut random, mut state) = (SplitMix64::new(seed), 0.0);
     let mut blocks: Vec<Vec<Option<f64>>> = Vec::new();
     loop {
@@ -93,7 +93,7 @@ fn where_nothing_differs_a_difference_is_said_in_at_most_five_per_cent_of_trials
                 .filter(|seed| {
                     let (found, _) = trial(*seed, &vec![10.0; variants], noise, &RULE);
                     // The side alone is a claim too.
-                    found.compared.iter().any(|one| one.direction.is_some() && one.verdict != Verdict::Same)
+                    found.compared.iter().any(|one| one.direction.is_some() && one.verdict != VariantVerdict::Same)
                 })
                 .count();
             // Of trials, not of comparisons: Holm's promise is for all variants of one together.
@@ -107,21 +107,25 @@ fn the_first_hundred_trials_of_equals_at_one_per_cent_noise_have_at_most_five_fa
     let false_ones: usize = (0..100)
         .map(|seed| trial(seed, &[10.0, 10.0, 10.0, 10.0], Noise::Normal(0.01), &RULE).0)
         .map(|found| {
-            found.compared.iter().filter(|one| !matches!(one.verdict, Verdict::Same | Verdict::Undecided)).count()
+            found
+                .compared
+                .iter()
+                .filter(|one| !matches!(one.verdict, VariantVerdict::Same | VariantVerdict::Undecided))
+                .count()
         })
         .sum();
     assert!(false_ones <= 15, "{false_ones} of 300 comparisons");
 }
 
 /// The share of trials at 1 % noise in which a variant that is this much slower is called slower within twenty runs.
-fn found_within_twenty(times: f64, variants: usize, seeds: std::ops::Range<u64>, rule: &Rule) -> f64 {
+fn found_within_twenty(times: f64, variants: usize, seeds: std::ops::Range<u64>, rule: &TrialRule) -> f64 {
     let trials = (seeds.end - seeds.start) as usize;
     let is_found = |seed: &u64| {
         let mut all = vec![10.0; variants];
         all[1] = 10.0 * times;
         let (found, _) = trial(*seed, &all, Noise::Normal(0.01), rule);
         let slow = &found.compared[0];
-        slow.verdict == Verdict::Worse && slow.decided_after.is_some_and(|blocks| blocks <= 20)
+        slow.verdict == VariantVerdict::Worse && slow.decided_after.is_some_and(|blocks| blocks <= 20)
     };
     share(seeds.filter(is_found).count(), trials)
 }
@@ -136,7 +140,7 @@ fn a_slow_down_of_six_per_cent_at_one_per_cent_noise_is_found_within_twenty_runs
 
 #[test]
 fn a_slow_down_of_three_per_cent_is_found_where_half_a_per_cent_matters() {
-    let finer = Rule { equivalence: 0.005, ..RULE };
+    let finer = TrialRule { equivalence: 0.005, ..RULE };
     for (variants, seeds) in [(2, 0..1000), (4, 1000..1500)] {
         let found = found_within_twenty(1.03, variants, seeds, &finer);
         assert!(found >= 0.95, "{variants} variants: {found}");
@@ -149,8 +153,8 @@ fn a_slow_down_as_large_as_what_matters_is_seldom_called_either_and_its_side_is_
     let (mut decided, mut side) = (0, 0);
     for seed in 0..trials {
         let one = trial(seed, &[10.0, 10.3], Noise::Normal(0.01), &RULE).0.compared.remove(0);
-        decided += usize::from(one.verdict != Verdict::Undecided);
-        side += usize::from(one.direction == Some(Verdict::Worse));
+        decided += usize::from(one.verdict != VariantVerdict::Undecided);
+        side += usize::from(one.direction == Some(VariantVerdict::Worse));
     }
     assert!(share(decided, 400) <= 0.05, "{decided} of {trials} decided");
     assert!(share(side, 400) >= 0.95, "{side} of {trials} know the side");
@@ -194,7 +198,7 @@ fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
     for noise in [Noise::Normal(0.01), Noise::Normal(0.03), Noise::Outliers(0.02)] {
         let trials = 400;
         let wrong = (0..trials)
-            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == Verdict::Same)
+            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == VariantVerdict::Same)
             .count();
         assert!(share(wrong, trials as usize) <= 0.025, "{noise:?}: {wrong} of {trials}");
     }

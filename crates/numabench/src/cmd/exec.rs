@@ -4,7 +4,7 @@ use ::exec::{become_program, bind, environment, plan, report};
 use ::place::Saved;
 use placement::{TargetId, nic};
 use ranks::Launch;
-use trial::eyes::{ASKED, Asked as Place, MARK};
+use trial::rank_observer::{ASKED, AskedPlace, MARK};
 
 use crate::args::exec::Exec;
 use crate::exit::Exit;
@@ -34,7 +34,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
     }
     if std::env::var_os(MARK).is_some() {
         // A trial looks whether the rank stays where it is put here.
-        let place = Place { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
+        let place = AskedPlace { pus: setup.bound_pus().cloned(), memory_nodes: setup.bound_memory().cloned() };
         setup.variables.push((ASKED, place.text()));
     }
     let host = start.topology.host();

@@ -6,7 +6,7 @@
 
 use report::trial::{TrialOutcome, TrialRun, TrialStop};
 
-use crate::decide::{Rule, Standing, Stop, standing};
+use crate::decide::{Stop, TrialRule, TrialStanding, standing};
 use crate::order::order;
 
 /// So many runs of a variant without a figure, one after the other, and it is given up.
@@ -14,13 +14,13 @@ const GIVEN_UP_AFTER: usize = 3;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct TrialPlan {
     /// The variants' names, the baseline first.
     pub variants: Vec<String>,
     /// The metric that decides.
     pub metric: String,
     /// When it is enough.
-    pub rule: Rule,
+    pub rule: TrialRule,
     /// The seed of the order within blocks.
     pub seed: u64,
     /// No block begins after so many seconds.
@@ -42,7 +42,7 @@ pub trait Runner {
     ///
     /// # Errors
     /// The trial cannot go on.
-    fn after(&mut self, runs: &[TrialRun], standing: &Standing) -> Result<(), Self::Error>;
+    fn after(&mut self, runs: &[TrialRun], standing: &TrialStanding) -> Result<(), Self::Error>;
 
     /// Seconds since the trial began, those before it was taken up again too.
     fn elapsed_s(&self) -> f64;
@@ -55,7 +55,7 @@ pub trait Runner {
 ///
 /// # Errors
 /// The runner's.
-pub fn conduct<R: Runner>(plan: &Plan, runs: &mut Vec<TrialRun>, runner: &mut R) -> Result<TrialStop, R::Error> {
+pub fn conduct<R: Runner>(plan: &TrialPlan, runs: &mut Vec<TrialRun>, runner: &mut R) -> Result<TrialStop, R::Error> {
     runs.retain(|run| run.outcome != TrialOutcome::Interrupted);
     for block in 1.. {
         let given_up = given_up(plan, runs);
@@ -94,13 +94,13 @@ pub fn conduct<R: Runner>(plan: &Plan, runs: &mut Vec<TrialRun>, runner: &mut R)
 }
 
 /// How the trial stands by the metric that decides.
-pub fn stands(plan: &Plan, runs: &[TrialRun]) -> Standing {
+pub fn stands(plan: &TrialPlan, runs: &[TrialRun]) -> TrialStanding {
     let given_up = given_up(plan, runs);
     standing(&figures(plan, runs, &plan.metric), plan.variants.len(), &plan.rule, &given_up)
 }
 
 /// The variants that gave no figure several times in a row.
-pub fn given_up(plan: &Plan, runs: &[TrialRun]) -> Vec<usize> {
+pub fn given_up(plan: &TrialPlan, runs: &[TrialRun]) -> Vec<usize> {
     let is_given_up = |variant: &usize| {
         let own = runs.iter().filter(|run| run.block > 0 && run.variant == plan.variants[*variant]);
         let bad = |outcome| !matches!(outcome, TrialOutcome::Counted | TrialOutcome::Interrupted);
@@ -111,7 +111,7 @@ pub fn given_up(plan: &Plan, runs: &[TrialRun]) -> Vec<usize> {
 }
 
 /// The figures of the complete blocks by this metric, a row a block in the order of the variants; `None` where a run does not count.
-pub fn figures(plan: &Plan, runs: &[TrialRun], metric: &str) -> Vec<Vec<Option<f64>>> {
+pub fn figures(plan: &TrialPlan, runs: &[TrialRun], metric: &str) -> Vec<Vec<Option<f64>>> {
     let given_up = given_up(plan, runs);
     let last = runs.iter().map(|run| run.block).max().unwrap_or(0);
     let of = |block: u32, variant: &String| runs.iter().find(|run| run.block == block && run.variant == *variant);
@@ -132,7 +132,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::decide::{Better, Verdict};
+    use crate::decide::{Better, VariantVerdict};
 
     /// Runs whose figures are made up.
     struct Made<'m> {
@@ -168,7 +168,7 @@ mod tests {
             })
         }
 
-        fn after(&mut self, _: &[TrialRun], _: &Standing) -> Result<(), String> {
+        fn after(&mut self, _: &[TrialRun], _: &TrialStanding) -> Result<(), String> {
             Ok(())
         }
 
@@ -185,9 +185,9 @@ mod tests {
         ["baseline", "close", "worst"].map(str::to_owned).to_vec()
     }
 
-    fn plan() -> Plan {
-        let rule = Rule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
-        Plan { variants: names(), metric: "wall".to_owned(), rule, seed: 1, max_time_s: None }
+    fn plan() -> TrialPlan {
+        let rule = TrialRule { equivalence: 0.03, max_blocks: 40, better: Better::Lower };
+        TrialPlan { variants: names(), metric: "wall".to_owned(), rule, seed: 1, max_time_s: None }
     }
 
     fn well(block: u32, variant: usize) -> Result<f64, TrialOutcome> {
@@ -202,8 +202,8 @@ mod tests {
     fn blocks_are_complete_and_end_when_all_is_decided() -> Result<(), String> {
         let (mut runs, mut runner) = (Vec::new(), made(&well, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
-        let verdicts: Vec<Verdict> = stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
-        assert_eq!(verdicts, [Verdict::Same, Verdict::Worse]);
+        let verdicts: Vec<VariantVerdict> = stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
+        assert_eq!(verdicts, [VariantVerdict::Same, VariantVerdict::Worse]);
         assert_eq!(runs.len(), 7 * 3, "the first look of two comparisons is after seven blocks");
         for block in runs.chunks(3) {
             assert!(block.iter().all(|run| run.block == block[0].block));
@@ -232,8 +232,8 @@ mod tests {
         let (mut runs, mut runner) = (Vec::new(), made(&failing, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
         assert_eq!(runs.iter().filter(|run| run.variant == "close").count(), 3);
-        assert_eq!(stands(&plan(), &runs).compared[1].verdict, Verdict::Worse);
-        assert_eq!(stands(&plan(), &runs).compared[0].verdict, Verdict::Undecided);
+        assert_eq!(stands(&plan(), &runs).compared[1].verdict, VariantVerdict::Worse);
+        assert_eq!(stands(&plan(), &runs).compared[0].verdict, VariantVerdict::Undecided);
         Ok(())
     }
 
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn no_run_begins_after_the_time_is_up() -> Result<(), String> {
         let (mut runs, mut runner) = (Vec::new(), made(&well, 1000));
-        let plan = Plan { max_time_s: Some(5.0), ..plan() };
+        let plan = TrialPlan { max_time_s: Some(5.0), ..plan() };
         assert_eq!(conduct(&plan, &mut runs, &mut runner)?, TrialStop::MaxTime);
         assert_eq!((runs.len(), figures(&plan, &runs, "wall").len()), (5, 1));
         Ok(())

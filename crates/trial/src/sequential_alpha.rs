@@ -18,7 +18,7 @@ const GROWTH: f64 = 1.25;
 
 /// A look at the figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct ScheduledLook {
     /// After so many blocks.
     pub blocks: usize,
     /// The error that it may spend, over all comparisons.
@@ -26,7 +26,7 @@ pub struct Look {
 }
 
 /// The looks of a trial with so many comparisons, without end.
-pub fn looks(comparisons: usize) -> impl Iterator<Item = Look> {
+pub fn looks(comparisons: usize) -> impl Iterator<Item = ScheduledLook> {
     let first_alpha = ALPHA * FIRST;
     // All of n signs alike have p = 2^(1-n); Holm asks the first of m comparisons for an m-th of the level.
     let pass = |blocks: &usize| 0.5_f64.powi(*blocks as i32 - 1) * comparisons.max(1) as f64 <= first_alpha;
@@ -37,12 +37,12 @@ pub fn looks(comparisons: usize) -> impl Iterator<Item = Look> {
     });
     blocks.enumerate().map(move |(k, blocks)| {
         let alpha = if k == 0 { first_alpha } else { ALPHA * (1.0 - FIRST) / (k as f64 * (k + 1) as f64) };
-        Look { blocks, alpha }
+        ScheduledLook { blocks, alpha }
     })
 }
 
 /// The last look within so many blocks; `None` where they are too few for one.
-pub fn last_within(comparisons: usize, blocks: usize) -> Option<Look> {
+pub fn last_within(comparisons: usize, blocks: usize) -> Option<ScheduledLook> {
     looks(comparisons).take_while(|look| look.blocks <= blocks).last()
 }
 

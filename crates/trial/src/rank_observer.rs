@@ -20,7 +20,7 @@ use topo::running::{Who, environment, running};
 /// The variable with the run's mark.
 pub const MARK: &str = "NUMABENCH_TRIAL_RUN";
 
-/// The variable with the place that the process was given, as [`Asked`] writes it.
+/// The variable with the place that the process was given, as [`AskedPlace`] writes it.
 pub const ASKED: &str = "NUMABENCH_TRIAL_PLACE";
 
 /// Programs that start ranks and are none, as the kernel names them (15 letters).
@@ -49,14 +49,14 @@ const AGAIN_AFTER: Duration = Duration::from_millis(60);
 
 /// The place that a process was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedPlace {
     /// Its PUs; `None`: they were left alone.
     pub pus: Option<IdSet>,
     /// The nodes that its memory was bound to; `None`: it was left alone.
     pub memory_nodes: Option<IdSet>,
 }
 
-impl Asked {
+impl AskedPlace {
     /// As it stands in the variable.
     pub fn text(&self) -> String {
         let part = |name: &str, set: &Option<IdSet>| set.as_ref().map(|set| format!("{name}={set}"));
@@ -208,7 +208,7 @@ fn status(pid: u32) -> Option<Status> {
 
 fn rank_of(topology: &Topology, rank: Option<usize>, process: &Marked, status: Status) -> Option<TrialRank> {
     let seen = running(topology, Who::Pid(process.pid)).ok()?;
-    let asked = process.environment.get(ASKED).map(|text| Asked::parse(text)).unwrap_or_default();
+    let asked = process.environment.get(ASKED).map(|text| AskedPlace::parse(text)).unwrap_or_default();
     let pages: BTreeMap<u32, u64> = seen.pages.nodes.iter().flatten().map(|node| (node.node, node.bytes)).collect();
     let remote_bytes = seen.pus.as_ref().and_then(|pus| remote(topology, pus, &pages));
     let gpus = seen.gpus.devices.as_ref().map(|devices| devices.iter().filter_map(|device| device.pci).collect());
@@ -248,13 +248,13 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_was_written() -> Result<(), Box<dyn std::error::Error>> {
         for asked in [
-            Asked::default(),
-            Asked { pus: Some("0-3,8".parse()?), memory_nodes: None },
-            Asked { pus: Some("5".parse()?), memory_nodes: Some("0-1".parse()?) },
+            AskedPlace::default(),
+            AskedPlace { pus: Some("0-3,8".parse()?), memory_nodes: None },
+            AskedPlace { pus: Some("5".parse()?), memory_nodes: Some("0-1".parse()?) },
         ] {
-            assert_eq!(Asked::parse(&asked.text()), asked);
+            assert_eq!(AskedPlace::parse(&asked.text()), asked);
         }
-        assert_eq!(Asked::parse("garbage;pus=x"), Asked::default());
+        assert_eq!(AskedPlace::parse("garbage;pus=x"), AskedPlace::default());
         Ok(())
     }
 
