@@ -1,6 +1,7 @@
 //! What came of the cases and operations so far.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use engine::Seen;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::case::Case;
 use crate::operation::{Attempt, Operation};
 
 /// What is being done: the last word of a process that MPI ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Doing {
     /// A case's block, or the check of its bytes.
     Case {
@@ -31,7 +32,23 @@ pub enum Doing {
         bytes: usize,
     },
     /// Neither.
+    #[default]
     Else,
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = |bytes: &usize| stats::units::size(*bytes as u64);
+        match self {
+            Self::Operation { operation, bytes, .. } => {
+                write!(f, "MPI's {} of device memory ({})", operation.name(), size(bytes))
+            }
+            Self::Case { case, .. } => {
+                write!(f, "{} {} of {}", case.path.name(), case.pattern.name(), size(&case.bytes))
+            }
+            Self::Else => f.write_str("what lies between the measurements"),
+        }
+    }
 }
 
 /// What is known of a case.

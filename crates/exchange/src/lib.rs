@@ -15,7 +15,7 @@
 //! * `verdict` what it comes to: pure.
 //!
 //! The engine does not run these cases: the two ranks of an exchange must do the same number of rounds, whatever a clock or a signal says, or one of them waits for
-//! ever; and a call that MPI does not survive must cost nothing that was measured before. So a process that only watches (the binary's supervisor) starts the one
+//! ever; and a call that MPI does not survive must cost nothing that was measured before. So a process that only watches (`experiments::supervised`) starts the one
 //! that runs this, and is told everything as soon as it is known ([`Journal`]).
 //!
 //! Left out: where ranks go (placement), the document and its words (report), reading links' counters (topo).

@@ -25,6 +25,11 @@ impl Fault {
         Self { exit, error: None }
     }
 
+    /// Work that was begun and gave nothing.
+    pub fn no_result(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(Exit::NoResult, error)
+    }
+
     /// A command line that cannot be followed.
     pub fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(Exit::Usage, error)

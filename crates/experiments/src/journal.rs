@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use pingpong::{Journal, RunState};
 use report::Document;
 use report::sink::{Kept, Sink};
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -32,21 +33,56 @@ pub struct Ended<D = Document> {
     pub fault: Option<Fault>,
 }
 
+/// The file of a document, where there is one.
+pub struct DocumentFile<'a> {
+    sink: Option<&'a Sink>,
+    say: fn(&str),
+    has_failed: bool,
+    /// When the last writing ended, and how long it took.
+    pub(crate) written: Option<(Instant, Duration)>,
+}
+
+impl<'a> DocumentFile<'a> {
+    /// For a run whose documents are kept in `sink`; `say` tells a person that one could not be.
+    pub fn new(sink: Option<&'a Sink>, say: fn(&str)) -> Self {
+        Self { sink, say, has_failed: false, written: None }
+    }
+
+    /// Whether it is time to write.
+    pub fn is_due(&self) -> bool {
+        self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))
+    }
+
+    /// Writes the document as it stands.
+    pub fn write<D: Serialize>(&mut self, build: impl FnOnce() -> D) {
+        let Some(sink) = self.sink else { return };
+        let began = Instant::now();
+        // Said once: the run goes on, and writing is tried again later.
+        if let (Err(why), false) = (sink.keep(&build()), self.has_failed) {
+            (self.say)(&format!("warning: the document could not be kept up to date: {why}"));
+            self.has_failed = true;
+        }
+        self.written = Some((Instant::now(), began.elapsed()));
+    }
+
+    /// Writes the document for good: where it is, and the fault of a run with this exit where that is not the file that was asked for.
+    pub fn conclude<D: Serialize>(&self, document: &D, exit: Exit) -> (Option<PathBuf>, Option<Fault>) {
+        let settled = self.sink.map(|sink| settled(sink, sink.keep_or_rescue(document), exit));
+        settled.map_or((None, None), |(saved_to, kept)| (saved_to, kept.err()))
+    }
+}
+
 /// Keeps the document.
 pub struct DocumentJournal<'a> {
     build: Build<'a>,
-    sink: Option<&'a Sink>,
+    file: DocumentFile<'a>,
     observer: &'a mut dyn Observer,
-    say: fn(&str),
-    trouble: Option<String>,
-    /// When the last writing ended, and how long it took.
-    written: Option<(Instant, Duration)>,
 }
 
 impl<'a> DocumentJournal<'a> {
     /// For a run whose documents are built so.
     pub fn new(build: Build<'a>, sink: Option<&'a Sink>, observer: &'a mut dyn Observer, say: fn(&str)) -> Self {
-        Self { build, sink, observer, say, trouble: None, written: None }
+        Self { build, file: DocumentFile::new(sink, say), observer }
     }
 
     /// The run has not begun: writes the document as it stands, so that it is there whatever comes next.
@@ -60,28 +96,18 @@ impl<'a> DocumentJournal<'a> {
         let mut document = (self.build)(state, Some(exit));
         let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
         document.exit_code = Some(exit.code());
-        let (saved_to, kept) =
-            self.sink.map_or((None, Ok(())), |sink| settled(sink, sink.keep_or_rescue(&document), exit));
-        Ended { document, exit, saved_to, fault: kept.err() }
+        let (saved_to, fault) = self.file.conclude(&document, exit);
+        Ended { document, exit, saved_to, fault }
     }
 
     fn write(&mut self, state: &RunState) {
-        let Some(sink) = self.sink else { return };
-        let began = Instant::now();
-        let document = (self.build)(state, None);
-        let written = sink.keep(&document).map_err(|error| error.to_string());
-        // Said once: the run goes on, and writing is tried again after a later pass.
-        if let (Err(why), None) = (written, &self.trouble) {
-            (self.say)(&format!("warning: the document could not be kept up to date: {why}"));
-            self.trouble = Some(why);
-        }
-        self.written = Some((Instant::now(), began.elapsed()));
+        self.file.write(|| (self.build)(state, None));
     }
 }
 
 impl Journal for DocumentJournal<'_> {
     fn pass_ended(&mut self, state: &RunState) {
-        if self.written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took)) {
+        if self.file.is_due() {
             self.write(state);
         }
         self.observer.progress(state);

@@ -16,7 +16,7 @@
 //! * `bandwidth_check` whether GPUs copy as those of their kind do, by short runs of processes of their own;
 //! * `fastest_placement` which placement of ranks is the fastest, by `place`'s turns;
 //! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
-//! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes;
+//! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised` ranks that may be lost, whose measurements other crates make;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is;
 //! * `documents` what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
@@ -74,6 +74,7 @@ pub mod scratch;
 mod session;
 pub mod signals;
 mod suite;
+pub mod supervised;
 mod sweep;
 mod sync;
 mod thread_kernels;

@@ -1,10 +1,12 @@
 //! What came of each way so far, and who is told.
 
+use std::fmt;
+
 use engine::Seen;
 use serde::{Deserialize, Serialize};
 use stats::stop::StopReason;
 
-use crate::way::Variant;
+use crate::way::{Variant, Way};
 
 /// The first iterations of a way, from the known field on: every cell was what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,12 +90,32 @@ pub struct Found {
 }
 
 /// What is being done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Doing {
     /// Iterations of a way.
     Iterations(Variant),
     /// Something else.
+    #[default]
     Else,
+}
+
+impl Doing {
+    /// Whether MPI may not survive it.
+    pub fn is_risky(self) -> bool {
+        matches!(self, Self::Iterations(variant) if variant.way == Way::GpuAware)
+    }
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Iterations(variant) if self.is_risky() => {
+                write!(f, "iterations of {variant}, in which MPI is given device memory")
+            }
+            Self::Iterations(variant) => write!(f, "iterations of {variant}"),
+            Self::Else => f.write_str("what lies between the iterations"),
+        }
+    }
 }
 
 /// Told of everything as it happens.

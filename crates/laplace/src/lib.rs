@@ -10,7 +10,7 @@
 //! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not.
 //!
 //! The engine does not run this: neighbours must do the same number of iterations, whatever a clock or a signal says. So rank 0 says before each block how many there
-//! are. A way whose messages MPI may not survive comes last, in a process that can be lost (the binary's session).
+//! are. A way whose messages MPI may not survive comes last, in a process that can be lost (`experiments::supervised`).
 //!
 //! Left out: where ranks go (placement), the document and its words (report, analysis).
 //!

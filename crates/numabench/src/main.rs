@@ -15,7 +15,6 @@ mod result_output;
 mod schemas;
 mod terminal;
 mod version;
-mod watched;
 
 use std::process::ExitCode;
 

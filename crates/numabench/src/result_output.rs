@@ -64,13 +64,21 @@ impl Output<'_> {
 
     /// Prints what was asked for. The table comes whatever became of the document.
     pub fn show(&self, ended: Ended) -> Result<Exit, Fault> {
+        self.show_as(ended, |document, style| match self.extent {
+            Extent::Full => table_beside(document, style, self.reference),
+            Extent::Screen => brief(document, style, self.reference, terminal::has_letters()),
+        })
+    }
+
+    /// The same of a document of any kind, whose table is drawn so.
+    pub fn show_as<D: Serialize>(
+        &self,
+        ended: Ended<D>,
+        draw: impl FnOnce(&D, &Style) -> String,
+    ) -> Result<Exit, Fault> {
         show(ended, self.json, |document, saved_to| {
             let (width, color) = (terminal::width(), terminal::color(self.color));
-            let style = Style { width, color, quiet: self.quiet, saved_to };
-            match self.extent {
-                Extent::Full => table_beside(document, &style, self.reference),
-                Extent::Screen => brief(document, &style, self.reference, terminal::has_letters()),
-            }
+            draw(document, &Style { width, color, quiet: self.quiet, saved_to })
         })
     }
 }

@@ -37,14 +37,18 @@ impl From<serde_json::Error> for JsonError {
 /// Large writes, few calls: what is written goes to a file on a cluster's file system.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Writes the document as indented JSON with a newline at its end; what lies deep (a block, a summary) has a line each. Nothing
+/// Writes a document as indented JSON with a newline at its end; what lies deep (a block, a summary) has a line each. Nothing
 /// is written of a document with a float that is not finite.
 ///
 /// # Errors
 /// [`JsonError`]: a float is not finite, a value was read from a newer document (`Newer`) and its text is lost, or the
 /// writer refused. In the last two cases a part has been written.
-pub fn write_json(document: &Document, writer: impl Write) -> Result<(), JsonError> {
-    write_value(document, writer)
+pub fn write_json<T: Serialize + ?Sized>(document: &T, writer: impl Write) -> Result<(), JsonError> {
+    finite::check(document)?;
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
+    document.serialize(&mut Serializer::with_formatter(&mut writer, Lines::default()))?;
+    writer.write_all(b"\n")?;
+    Ok(writer.flush()?)
 }
 
 /// The document as [`write_json`] writes it, for documents that are small or shown.
@@ -61,7 +65,7 @@ pub fn json(document: &Document) -> Result<Vec<u8>, JsonError> {
 /// [`JsonError`]: a float is not finite, or the value itself refused.
 pub fn json_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError> {
     let mut bytes = Vec::new();
-    write_value(value, &mut bytes)?;
+    write_json(value, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -69,12 +73,4 @@ pub fn json_value<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, JsonError
 pub fn word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value.as_ref().and_then(|value| value.as_str()).unwrap_or("newer").to_owned()
-}
-
-fn write_value<T: Serialize + ?Sized>(value: &T, writer: impl Write) -> Result<(), JsonError> {
-    finite::check(value)?;
-    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
-    value.serialize(&mut Serializer::with_formatter(&mut writer, Lines::default()))?;
-    writer.write_all(b"\n")?;
-    Ok(writer.flush()?)
 }

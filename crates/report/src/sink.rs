@@ -19,7 +19,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::Document;
+use serde::Serialize;
+
 use crate::json::{JsonError, write_json};
 use draft::{Draft, Names};
 pub use error::{KeepError, SinkError};
@@ -114,12 +115,12 @@ impl Sink {
     ///
     /// # Errors
     /// [`KeepError`]; the file then holds what it held before.
-    pub fn keep(&self, document: &Document) -> Result<(), KeepError> {
+    pub fn keep<D: Serialize>(&self, document: &D) -> Result<(), KeepError> {
         self.write_with(|file| self.fill(document, file))
     }
 
     /// The same for the last time: a document that the file cannot take goes into one beside it, or to the temporary folder.
-    pub fn keep_or_rescue(&self, document: &Document) -> Kept {
+    pub fn keep_or_rescue<D: Serialize>(&self, document: &D) -> Kept {
         self.or_rescue(self.keep(document), |file| self.fill(document, file))
     }
 
@@ -139,7 +140,7 @@ impl Sink {
         }
     }
 
-    fn fill(&self, document: &Document, file: &mut File) -> Result<(), KeepError> {
+    fn fill<D: Serialize>(&self, document: &D, file: &mut File) -> Result<(), KeepError> {
         write_json(document, file).map_err(|error| match error {
             JsonError::Io(error) => KeepError::Sink(self.error(WRITING, error)),
             other => KeepError::Json(other),

@@ -17,7 +17,7 @@ pub(crate) mod settings;
 pub mod verdict;
 
 use pingpong::{RunConfig, RunState, TimeSpent};
-use report::document::{Document, Level, Message, Platform, SCHEMA, Tool, schema_version};
+use report::document::{Document, Level, Message, Platform, SCHEMA, Status, Tool, schema_version};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
 use report::settings::OrderAsked;
@@ -37,6 +37,17 @@ pub struct Origin {
     pub argv: Vec<String>,
     /// When the measurement began.
     pub began: Began,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentState {
+    /// How.
+    pub status: Status,
+    /// Why, where it is not complete.
+    pub reason: Option<String>,
+    /// The exit code; `None` while it goes on.
+    pub exit: Option<Exit>,
 }
 
 /// What is known before the run.

@@ -5,7 +5,7 @@ use laplace::{BlockFound, Found, Grid, RankFound, Share, WayFound};
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, Platform, SCHEMA, Status, schema_version};
+use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
 use report::environment::Environment;
 use report::laplace::{Laplace, LaplaceWay};
 use report::launch::Launch;
@@ -20,7 +20,7 @@ use stats::summary::summarize;
 
 use crate::document::cases::{Moved, rank_result};
 use crate::document::part::Part;
-use crate::document::{Origin, nodes};
+use crate::document::{DocumentState, Origin, nodes};
 use crate::exit::Exit;
 
 /// What is known before the run.
@@ -70,18 +70,8 @@ pub struct Asked {
     pub membind: Membind,
 }
 
-/// How a run stands.
-pub struct State {
-    /// How.
-    pub status: Status,
-    /// Why, where it is not complete.
-    pub reason: Option<String>,
-    /// The exit code; `None` while it goes on.
-    pub exit: Option<Exit>,
-}
-
 /// The document for what is found so far.
-pub fn build(facts: &Facts, found: &Found, state: State) -> Document {
+pub fn build(facts: &Facts, found: &Found, state: DocumentState) -> Document {
     let ranks: Vec<Rank> = facts.parts.iter().map(|part| part.rank.clone()).collect();
     let mut devices: Vec<Device> = Vec::new();
     for part in facts.parts {

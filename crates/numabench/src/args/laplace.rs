@@ -9,6 +9,7 @@ use placement::Selection;
 use stats::IdList;
 
 use super::{Backend, ColorChoice, duration, membind, whole};
+use crate::laplace::options::LaplaceOptions;
 
 /// `numabench laplace`.
 #[derive(Debug, clap::Args)]
@@ -82,20 +83,27 @@ pub enum Overlap {
 }
 
 impl Laplace {
-    /// The precision of a cell.
-    pub fn precision(&self) -> kernels::jacobi::Precision {
-        match self.precision {
-            Precision::Single => kernels::jacobi::Precision::Single,
-            Precision::Double => kernels::jacobi::Precision::Double,
-        }
-    }
-
-    /// The one overlap that is measured, where it is one.
-    pub fn overlap(&self) -> Option<bool> {
-        match self.overlap {
-            Overlap::On => Some(true),
-            Overlap::Off => Some(false),
-            Overlap::Both => None,
+    /// What is to be measured.
+    pub fn options(&self) -> LaplaceOptions {
+        LaplaceOptions {
+            grid: self.grid,
+            precision: match self.precision {
+                Precision::Single => kernels::jacobi::Precision::Single,
+                Precision::Double => kernels::jacobi::Precision::Double,
+            },
+            ways: self.ways.clone(),
+            overlap: match self.overlap {
+                Overlap::On => Some(true),
+                Overlap::Off => Some(false),
+                Overlap::Both => None,
+            },
+            cpus: self.cpus.clone(),
+            gpus: self.gpus.clone(),
+            membind: self.membind,
+            backend: self.backend.into(),
+            max_time: self.max_time,
+            timeout: self.timeout,
+            seed: self.seed,
         }
     }
 }

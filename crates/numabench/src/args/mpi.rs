@@ -7,9 +7,12 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use exchange::Operation;
 use placement::{RowsBy, Selection};
+use ranks::ThreadLevel;
 use stats::IdList;
 
+use super::options::each;
 use super::{Backend, ColorChoice, Sizes, duration, membind, sizes, whole};
+use crate::mpi::options::{Expectation, MessageOptions, PairsAsked};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -32,7 +35,7 @@ pub struct Mpi {
     pub backend: Backend,
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
-    pub pairs: Option<Pairs>,
+    pub pairs: Option<PairsAsked>,
     /// Compare places: each rank of a host runs on a NUMA node, L3 or core of its own and exchanges messages with each rank of the other host; on one host the ranks
     /// do so with each other (with twice as many ranks also within a place)
     #[arg(long, value_name = "node|l3|core", num_args = 0..=1, require_equals = true, default_missing_value = "node",
@@ -40,22 +43,16 @@ pub struct Mpi {
     pub matrix: Option<RowsBy>,
 
     /// Sizes of messages: a list or a geometric range like 8B..128MiB:8, up to 1 GiB [default: 8B..128MiB:8; 8B,4MiB with --matrix]
-    #[arg(long = "size", value_name = "SIZES", value_parser = sizes, help_heading = "What is sent")]
-    size_asked: Option<Sizes>,
+    #[arg(long, value_name = "SIZES", value_parser = sizes, help_heading = "What is sent")]
+    size: Option<Sizes>,
     /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to 64 at once (as osu_bw, osu_bibw)
     /// [default: all; ping-pong with --matrix]
-    #[arg(long = "pattern", value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
-    patterns_asked: Vec<Pattern>,
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
+    pattern: Vec<Pattern>,
     /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
     /// its own does it, and what was measured before is kept [default: all; none with --matrix]
-    #[arg(
-        long = "operations",
-        value_enum,
-        value_delimiter = ',',
-        value_name = "OPERATIONS",
-        help_heading = "What is sent"
-    )]
-    operations_asked: Vec<Operations>,
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATIONS", help_heading = "What is sent")]
+    operations: Vec<Operations>,
 
     /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
     #[arg(long, value_enum, default_value_t = Level::Single, value_name = "LEVEL", help_heading = "How it is measured")]
@@ -89,44 +86,37 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Sizes of messages, ascending.
-    pub fn sizes(&self) -> Vec<u64> {
-        let default =
-            || if self.matrix.is_some() { vec![8, 4 << 20] } else { (0..9).map(|power| 8 << (3 * power)).collect() };
-        self.size_asked.as_ref().map_or_else(default, |sizes| sizes.0.clone())
-    }
-
-    /// How messages follow each other.
-    pub fn patterns(&self) -> &[Pattern] {
-        match (&self.patterns_asked[..], self.matrix) {
-            ([], None) => &[Pattern::PingPong, Pattern::OneWay, Pattern::BothWays],
-            ([], Some(_)) => &[Pattern::PingPong],
-            (asked, _) => asked,
+    /// What is to be measured: under `--matrix` less of each place by default.
+    pub fn options(&self) -> MessageOptions {
+        let all = MessageOptions::default();
+        let (sizes, patterns, operations) = match self.matrix {
+            Some(_) => (vec![8, 4 << 20], vec![exchange::Pattern::PingPong], Vec::new()),
+            None => (all.sizes, all.patterns, all.operations),
+        };
+        MessageOptions {
+            cpus: self.cpus.clone(),
+            gpus: self.gpus.clone(),
+            gpu_cpus: self.gpu_cpus.clone(),
+            membind: self.membind,
+            backend: self.backend.into(),
+            pairs: self.pairs.clone(),
+            matrix: self.matrix,
+            sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),
+            patterns: if self.pattern.is_empty() { patterns } else { each(&self.pattern) },
+            operations: if self.operations.is_empty() { operations } else { Operations::tried(&self.operations) },
+            thread_level: self.thread_level.into(),
+            max_time: self.max_time,
+            operation_timeout: self.operation_timeout,
+            timeout: self.timeout,
+            seed: self.seed,
+            expect: self.expect.map(Into::into),
         }
     }
-
-    /// What MPI is given device memory for, `send` first: what does not take that takes nothing.
-    pub fn operations(&self) -> Vec<Operation> {
-        Operations::tried(match (&self.operations_asked[..], self.matrix) {
-            ([], None) => &[Operations::All],
-            ([], Some(_)) => &[Operations::None],
-            (asked, _) => asked,
-        })
-    }
 }
 
-/// Which ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pairs {
-    /// Every two.
-    All,
-    /// These.
-    These(Vec<[usize; 2]>),
-}
-
-fn pairs(text: &str) -> Result<Pairs, String> {
+fn pairs(text: &str) -> Result<PairsAsked, String> {
     if text == "all" {
-        return Ok(Pairs::All);
+        return Ok(PairsAsked::All);
     }
     let pair = |word: &str| -> Option<[usize; 2]> {
         let (one, other) = word.split_once('-')?;
@@ -135,7 +125,7 @@ fn pairs(text: &str) -> Result<Pairs, String> {
     };
     let parsed: Option<Vec<[usize; 2]>> = text.split(',').map(pair).collect();
     parsed
-        .map(Pairs::These)
+        .map(PairsAsked::These)
         .ok_or_else(|| format!("\"{text}\" is neither all nor pairs of two different ranks like 0-1,0-8"))
 }
 
@@ -148,6 +138,16 @@ pub enum Pattern {
     OneWay,
     /// Several at once, both ways
     BothWays,
+}
+
+impl From<Pattern> for exchange::Pattern {
+    fn from(asked: Pattern) -> Self {
+        match asked {
+            Pattern::PingPong => Self::PingPong,
+            Pattern::OneWay => Self::OneWay,
+            Pattern::BothWays => Self::BothWays,
+        }
+    }
 }
 
 /// What MPI is given device memory for.
@@ -210,6 +210,17 @@ pub enum Level {
     Multiple,
 }
 
+impl From<Level> for ThreadLevel {
+    fn from(asked: Level) -> Self {
+        match asked {
+            Level::Single => Self::Single,
+            Level::Funneled => Self::Funneled,
+            Level::Serialized => Self::Serialized,
+            Level::Multiple => Self::Multiple,
+        }
+    }
+}
+
 /// What is expected of MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Expect {
@@ -221,14 +232,24 @@ pub enum Expect {
     Near,
 }
 
+impl From<Expect> for Expectation {
+    fn from(asked: Expect) -> Self {
+        match asked {
+            Expect::Aware => Self::Aware,
+            Expect::Direct => Self::Direct,
+            Expect::Near => Self::Near,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn pairs_are_two_different_ranks_in_either_order() {
-        assert_eq!(pairs("all"), Ok(Pairs::All));
-        assert_eq!(pairs("0-1,8-0"), Ok(Pairs::These(vec![[0, 1], [0, 8]])));
+        assert_eq!(pairs("all"), Ok(PairsAsked::All));
+        assert_eq!(pairs("0-1,8-0"), Ok(PairsAsked::These(vec![[0, 1], [0, 8]])));
         for wrong in ["", "0", "1-1", "0-x", "0-1,"] {
             assert!(pairs(wrong).is_err_and(|why| why.contains("0-1,0-8")), "{wrong}");
         }

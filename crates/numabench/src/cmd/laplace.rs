@@ -1,15 +1,20 @@
-//! `numabench laplace`: a supervisor for each rank, and the session that it starts; also where there is one rank and no MPI.
+//! `numabench laplace`: Jacobi's iteration over the ranks of a launch; also where there is one rank and no MPI.
 
+use experiments::supervised::{self, Caller};
 use ranks::Launch;
 
 use crate::args::laplace::Laplace;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::laplace::{session, supervisor};
-use crate::watched::channel::SESSION;
+use crate::result_output::{Extent, Output, origin};
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Laplace) -> Result<Exit, Fault> {
-    let launch = Launch::here();
-    if std::env::var_os(SESSION).is_some() { session::run(args, &launch) } else { supervisor::run(args, &launch) }
+    // Nobody has published an iteration's time.
+    let (json, quiet, reference) = (args.json.as_deref(), args.quiet, &[]);
+    let output = Output { json, quiet, extent: Extent::Full, color: args.color, reference };
+    let (origin, say) = (origin(), terminal::say);
+    let show = &|ended| output.show(ended);
+    supervised::run(&args.options(), &Launch::here(), Caller { origin, say, open: &|| output.open(), show })
 }

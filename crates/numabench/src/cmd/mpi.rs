@@ -1,13 +1,14 @@
-//! `numabench mpi`: a supervisor for each rank, and the session that it starts.
+//! `numabench mpi`: messages between the ranks of a launch.
 
 use anyhow::anyhow;
+use experiments::supervised::{self, Caller};
 use ranks::Launch;
 
 use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::mpi::{session, supervisor};
-use crate::watched::channel::SESSION;
+use crate::result_output::{Extent, Output, origin};
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Mpi) -> Result<Exit, Fault> {
@@ -16,5 +17,9 @@ pub fn run(args: &Mpi) -> Result<Exit, Fault> {
         let text = "messages go between the ranks of a launch: start it with `mpirun -n 2 numabench mpi` or `srun -n 2 numabench mpi`";
         return Err(Fault::usage(anyhow!(text)));
     }
-    if std::env::var_os(SESSION).is_some() { session::run(args, &launch) } else { supervisor::run(args, &launch) }
+    let (json, quiet) = (args.json.as_deref(), args.quiet);
+    let output = Output { json, quiet, extent: Extent::Full, color: args.color, reference: &[] };
+    let (origin, say) = (origin(), terminal::say);
+    let show = &|ended| output.show_as(ended, render::terminal::mpi);
+    supervised::run(&args.options(), &launch, Caller { origin, say, open: &|| output.open(), show })
 }

@@ -1,50 +1,21 @@
-//! What ranks tell each other before they iterate, what that makes impossible, and what a session tells its supervisor.
+//! What ranks tell each other before they iterate, and what that makes impossible.
 
-use ::laplace::{Doing, Found, Share, Variant, Way, bytes_needed, variants};
-use anyhow::anyhow;
+use ::laplace::{Share, Variant, bytes_needed, variants};
 use experiments::document::part::Part;
-use ranks::Identity;
+use experiments::supervised::{RankLocation, RankProcess, apart};
+use experiments::{Exit, Fault};
 use report::document::Platform;
 use report::environment::Environment;
 use serde::{Deserialize, Serialize};
-use stats::PciAddress;
 use stats::units::{counted, rounded_size};
 
-use crate::args::laplace::Laplace;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::watched::Process;
-
-/// Where a rank is, as it says itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// Its session.
-    pub process: Process,
-    /// Its node's number.
-    pub node: usize,
-    /// Its PU.
-    pub pu: u32,
-    /// The NUMA node of its host memory.
-    pub memory_node: u32,
-    /// Its GPU.
-    pub gpu: Option<PciAddress>,
-    /// Why it has none.
-    pub why_host: Option<String>,
-}
-
-impl Standing {
-    /// This process's own identity.
-    pub fn process(rank: usize, host: String) -> Process {
-        let own = Identity::own();
-        Process { rank, host, process: (own.pid, own.start, own.namespace) }
-    }
-}
+use super::options::LaplaceOptions;
 
 /// What rank 0's supervisor needs for the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Met {
+pub struct LaplaceRanks {
     /// The sessions, by rank.
-    pub processes: Vec<Process>,
+    pub processes: Vec<RankProcess>,
     /// How many nodes there are.
     pub nodes: usize,
     /// The MPI library, where there is one.
@@ -57,51 +28,25 @@ pub struct Met {
     pub environment: Environment,
 }
 
-/// What is told.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Told {
-    /// MPI is started now.
-    Starting(String),
-    /// It cannot go on and leaves with this code; why was said, here or by rank 0.
-    Refused(u8),
-    /// All ranks have met.
-    Met(Box<Met>),
-    /// This is done next.
-    Doing(Doing),
-    /// This is known.
-    Found(Found),
-    /// All was done; it leaves now.
-    Over,
-}
-
 /// The ways of these ranks.
 ///
 /// # Errors
 /// None that was asked for is possible, the grid has too few rows, or two ranks have one PU.
-pub fn ways(args: &Laplace, ranks: &[Standing]) -> Result<Vec<Variant>, Fault> {
+pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<Variant>, Fault> {
     let count = ranks.len();
-    if args.grid.rows < count {
-        let text = format!("--grid {}: each of the {} needs a row of its own", args.grid, counted(count, "rank"));
-        return Err(Fault::usage(anyhow!(text)));
+    if options.grid.rows < count {
+        let text = format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(count, "rank"));
+        return Err(Fault::usage(text));
     }
-    for (at, one) in ranks.iter().enumerate() {
-        let same = |other: &&Standing| (other.node, other.pu) == (one.node, one.pu);
-        if let Some(other) = ranks[at + 1..].iter().find(same) {
-            let text = format!(
-                "ranks {} and {} would both run on PU {} of {}: give them cores of their own (mpirun --bind-to none, srun -c 1), or name PUs: --cpus LIST",
-                one.process.rank, other.process.rank, one.pu, one.process.host
-            );
-            return Err(Fault::usage(anyhow!(text)));
-        }
-    }
+    apart(&ranks.iter().collect::<Vec<_>>(), |one, other| one.node == other.node)?;
     let without = ranks.iter().find(|rank| rank.gpu.is_none());
-    let asked_for_gpu = args.ways.iter().any(|way| way.has_gpu());
+    let asked_for_gpu = options.ways.iter().any(|way| way.has_gpu());
     if let Some(without) = without.filter(|_| asked_for_gpu) {
         let why = without.why_host.as_deref().unwrap_or("none was asked for");
-        let text = format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.process.rank);
-        return Err(Fault::new(Exit::Absent, anyhow!(text)));
+        let text = format!("rank {} has no GPU, and every rank needs one for this way: {why}", without.session.rank);
+        return Err(Fault::new(Exit::Absent, text));
     }
-    let found = variants(count, without.is_none(), &args.ways, args.overlap());
+    let found = variants(count, without.is_none(), &options.ways, options.overlap);
     if found.is_empty() {
         let text = match count {
             1 => {
@@ -109,7 +54,7 @@ pub fn ways(args: &Laplace, ranks: &[Standing]) -> Result<Vec<Variant>, Fault> {
             }
             _ => "--ways: gpu is the way of a rank alone: say cpu, staged or gpu-aware",
         };
-        return Err(Fault::usage(anyhow!(text)));
+        return Err(Fault::usage(text));
     }
     Ok(found)
 }
@@ -126,22 +71,28 @@ pub struct Room {
 ///
 /// # Errors
 /// It has not: what there is, what is needed, the way out.
-pub fn fits(args: &Laplace, ranks: &[Standing], own: usize, ways: &[Variant], room: &Room) -> Result<(), Fault> {
-    let share = |rank: usize| Share::new(args.grid, args.precision(), rank, ranks.len());
+pub fn fits(
+    options: &LaplaceOptions,
+    ranks: &[RankLocation],
+    own: usize,
+    ways: &[Variant],
+    room: &Room,
+) -> Result<(), Fault> {
+    let share = |rank: usize| Share::new(options.grid, options.precision, rank, ranks.len());
     let here = &ranks[own];
-    let sum = |part: usize, same: &dyn Fn(&Standing) -> bool| -> u64 {
+    let sum = |part: usize, same: &dyn Fn(&RankLocation) -> bool| -> u64 {
         let theirs = ranks.iter().enumerate().filter(|(_, rank)| rank.node == here.node && same(rank));
         theirs.map(|(rank, _)| bytes_needed(&share(rank), ways)[part]).sum()
     };
     let refuse = |place: String, has: u64, needs: u64| {
         let text = format!(
             "{place} of {} has {}, and --grid {} needs {} there; ask for a smaller --grid, --precision single, fewer --ways, or more nodes",
-            here.process.host,
+            here.session.host,
             rounded_size(has),
-            args.grid,
+            options.grid,
             rounded_size(needs)
         );
-        Err(Fault::usage(anyhow!(text)))
+        Err(Fault::usage(text))
     };
     let needs = sum(0, &|rank| rank.memory_node == here.memory_node);
     if let Some(has) = room.node.filter(|has| needs > *has) {
@@ -160,27 +111,19 @@ pub fn fits(args: &Laplace, ranks: &[Standing], own: usize, ways: &[Variant], ro
     Ok(())
 }
 
-/// Whether MPI may not survive what is done.
-pub fn is_risky(doing: Doing) -> bool {
-    matches!(doing, Doing::Iterations(variant) if variant.way == Way::GpuAware)
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use ::laplace::{Grid, Way};
 
     use super::*;
-    use crate::args::{Args, Command};
 
-    fn asked(words: &[&str]) -> Box<Laplace> {
-        let words = ["numabench", "laplace"].iter().chain(words);
-        let Command::Laplace(args) = Args::parse_from(words).command else { panic!("it is `laplace`") };
-        args
+    fn asked(ways: &[Way]) -> LaplaceOptions {
+        LaplaceOptions { ways: ways.to_vec(), ..LaplaceOptions::default() }
     }
 
-    fn standing(rank: usize, gpu: Option<&str>) -> Standing {
-        Standing {
-            process: Process { rank, host: "here".to_owned(), process: (1, 2, 3) },
+    fn location(rank: usize, gpu: Option<&str>) -> RankLocation {
+        RankLocation {
+            session: RankProcess { rank, host: "here".to_owned(), process: (1, 2, 3) },
             node: 0,
             pu: rank as u32,
             memory_node: 0,
@@ -193,33 +136,34 @@ mod tests {
 
     #[test]
     fn a_way_that_a_launch_cannot_have_is_refused_with_the_way_out() {
-        let refused = |words: &[&str], ranks: &[Standing]| ways(&asked(words), ranks).unwrap_err();
-        let one = refused(&["--ways", "staged"], &[standing(0, GPU)]);
+        let refused = |options: LaplaceOptions, ranks: &[RankLocation]| ways(&options, ranks).unwrap_err();
+        let one = refused(asked(&[Way::Staged]), &[location(0, GPU)]);
         assert!(one.exit == Exit::Usage && one.to_string().contains("mpirun or srun"), "{one}");
-        let several = refused(&["--ways", "gpu"], &[standing(0, GPU), standing(1, GPU)]);
+        let several = refused(asked(&[Way::Gpu]), &[location(0, GPU), location(1, GPU)]);
         assert!(several.to_string().contains("staged or gpu-aware"), "{several}");
-        let absent = refused(&["--ways", "gpu-aware"], &[standing(0, GPU), standing(1, None)]);
+        let absent = refused(asked(&[Way::GpuAware]), &[location(0, GPU), location(1, None)]);
         assert!(absent.exit == Exit::Absent && absent.to_string().contains("no driver"), "{absent}");
-        let rows = refused(&["--grid", "1x64"], &[standing(0, GPU), standing(1, GPU)]);
+        let row = LaplaceOptions { grid: Grid { rows: 1, columns: 64 }, ..asked(&[]) };
+        let rows = refused(row, &[location(0, GPU), location(1, GPU)]);
         assert!(rows.to_string().contains("2 ranks"), "{rows}");
-        let both = refused(&[], &[standing(0, None), Standing { pu: 0, ..standing(1, None) }]);
+        let both = refused(asked(&[]), &[location(0, None), RankLocation { pu: 0, ..location(1, None) }]);
         assert!(both.to_string().contains("--bind-to none"), "{both}");
     }
 
     #[test]
     fn memory_is_counted_over_all_ranks_that_share_it() -> Result<(), Fault> {
-        let args = asked(&["--grid", "1024x1024"]);
-        let ranks = [standing(0, GPU), standing(1, GPU)];
-        let found = ways(&args, &ranks)?;
+        let options = LaplaceOptions { grid: Grid { rows: 1024, columns: 1024 }, ..asked(&[]) };
+        let ranks = [location(0, GPU), location(1, GPU)];
+        let found = ways(&options, &ranks)?;
         let room = |node, device| Room { node: Some(node), device: Some([device, device]) };
         assert!(
-            fits(&args, &ranks, 0, &found, &room(1 << 40, 12 << 20)).is_err(),
+            fits(&options, &ranks, 0, &found, &room(1 << 40, 12 << 20)).is_err(),
             "two ranks' fields, of which one alone has room"
         );
-        assert!(fits(&args, &ranks, 0, &found, &room(128 << 20, 128 << 20)).is_ok());
-        let node = fits(&args, &ranks, 0, &found, &room(16 << 20, 1 << 40)).unwrap_err();
+        assert!(fits(&options, &ranks, 0, &found, &room(128 << 20, 128 << 20)).is_ok());
+        let node = fits(&options, &ranks, 0, &found, &room(16 << 20, 1 << 40)).unwrap_err();
         assert!(node.exit == Exit::Usage && node.to_string().starts_with("NUMA node 0 of here has 16 MiB"), "{node}");
-        let gpu = fits(&args, &ranks, 0, &found, &room(1 << 40, 16 << 20)).unwrap_err();
+        let gpu = fits(&options, &ranks, 0, &found, &room(1 << 40, 16 << 20)).unwrap_err();
         assert!(gpu.to_string().starts_with("GPU 0000:41:00.0 of here has 16 MiB"), "{gpu}");
         Ok(())
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use exchange::{Attempt, Carried, CaseFound, Found, GpuThreadAt, Outcome, PairFound, Path, PerByte, Placed, verdict};
+use experiments::Exit;
+use experiments::document::DocumentState;
+use experiments::supervised::SupervisedRun;
 use report::MpiDocument;
-use report::document::Status;
 use report::mpi::{
     MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPerByte,
     MpiPlaced, MpiRank, MpiSettings, MpiWitness, SCHEMA, rows, schema_version,
@@ -12,15 +14,11 @@ use report::mpi::{
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
-use super::channel::{Met, RankFacts};
+use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::ThreadSpot;
 use super::matrix;
-use super::session::pattern_of;
+use super::options::MessageOptions;
 use super::words;
-use crate::args::mpi::Mpi;
-use crate::began::Began;
-use crate::exit::Exit;
-use crate::version;
 
 /// Variables that decide how an MPI library sends: shown as they were set.
 const VARIABLES: [&str; 20] = [
@@ -45,43 +43,29 @@ const VARIABLES: [&str; 20] = [
     "MPIR_CVAR_NOLOCAL",
     "I_MPI_OFFLOAD",
 ];
-/// A run that has begun.
-pub struct Begun<'a> {
-    /// What was asked for.
-    pub args: &'a Mpi,
-    /// What started it.
-    pub launcher: &'static str,
-    /// When.
-    pub began: &'a Began,
-}
-
-/// How far it is.
-pub struct State {
-    /// How it stands.
-    pub status: Status,
-    /// Why, where it is not complete.
-    pub reason: Option<String>,
-    /// The exit code, once it has ended.
-    pub exit: Option<Exit>,
-}
 
 /// The document of what is known of a run.
-pub fn document(run: &Begun, met: &Met, found: &Found, state: State) -> MpiDocument {
-    let Begun { args, launcher, began } = *run;
-    let State { status, reason: status_reason, exit } = state;
+pub fn document(
+    options: &MessageOptions,
+    run: &SupervisedRun,
+    met: &MessageRanks,
+    found: &Found,
+    state: DocumentState,
+) -> MpiDocument {
+    let (launcher, origin) = (run.launch.launcher.name(), run.origin);
     let ranks: Vec<MpiRank> = met.ranks.iter().map(rank).collect();
     let pairs: Vec<MpiPair> = found.pairs.iter().map(|found| pair(found, &met.ranks)).collect();
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let mut document = MpiDocument {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: version::tool(),
-        argv: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        started_at: began.started_at(),
-        elapsed_s: began.elapsed().as_secs_f64(),
-        status,
-        status_reason,
-        exit_code: exit.map(Exit::code),
+        tool: origin.tool.clone(),
+        argv: origin.argv.clone(),
+        started_at: origin.began.started_at(),
+        elapsed_s: origin.began.elapsed().as_secs_f64(),
+        status: state.status,
+        status_reason: state.reason,
+        exit_code: state.exit.map(Exit::code),
         simulated: met.ranks.iter().find_map(|rank| rank.simulated.clone()),
         verdict: Vec::new(),
         mpi: MpiLibrary {
@@ -92,14 +76,14 @@ pub fn document(run: &Begun, met: &Met, found: &Found, state: State) -> MpiDocum
             variables: VARIABLES.iter().filter_map(variable).collect::<BTreeMap<_, _>>(),
         },
         settings: MpiSettings {
-            sizes_bytes: args.sizes(),
-            patterns: args.patterns().iter().map(|pattern| pattern_of(*pattern).name().to_owned()).collect(),
-            operations: args.operations().iter().map(|o| o.name().to_owned()).collect(),
-            operation_timeout_s: args.operation_timeout.as_secs(),
-            seed: args.seed,
+            sizes_bytes: options.sizes.clone(),
+            patterns: options.patterns.iter().map(|pattern| pattern.name().to_owned()).collect(),
+            operations: options.operations.iter().map(|o| o.name().to_owned()).collect(),
+            operation_timeout_s: options.operation_timeout.as_secs(),
+            seed: options.seed,
         },
         ranks,
-        matrix: args.matrix.map(|by| matrix::matrix(by, &met.ranks)),
+        matrix: options.matrix.map(|by| matrix::matrix(by, &met.ranks)),
         rows: rows(&pairs),
         pairs,
         notes: notes(&met.ranks),
@@ -109,12 +93,13 @@ pub fn document(run: &Begun, met: &Met, found: &Found, state: State) -> MpiDocum
 }
 
 fn rank(facts: &RankFacts) -> MpiRank {
+    let location = &facts.location;
     MpiRank {
-        rank: facts.rank as u32,
-        host: facts.host.clone(),
-        pu: facts.pu,
-        memory_node: facts.memory_node,
-        gpu: facts.gpu,
+        rank: facts.rank() as u32,
+        host: facts.host().to_owned(),
+        pu: location.pu,
+        memory_node: location.memory_node,
+        gpu: location.gpu,
         gpu_name: facts.gpu_name.clone(),
         locality: facts.locality.clone(),
         gpu_threads: facts.gpu_threads.iter().map(gpu_thread).collect(),
@@ -227,15 +212,15 @@ fn placed(placed: &Placed) -> MpiPlaced {
 }
 
 fn notes(ranks: &[RankFacts]) -> Vec<String> {
-    let without: Vec<&RankFacts> = ranks.iter().filter(|rank| rank.gpu.is_none()).collect();
+    let without: Vec<&RankFacts> = ranks.iter().filter(|rank| rank.location.gpu.is_none()).collect();
     match without.first() {
         None => Vec::new(),
         Some(first) if without.len() == ranks.len() => {
-            let why = first.why_host.as_deref().unwrap_or("none was asked for");
+            let why = first.location.why_host.as_deref().unwrap_or("none was asked for");
             vec![format!("no GPU took part, host memory alone was sent: {why}")]
         }
         Some(first) => {
-            vec![format!("rank {} has no GPU, so host memory alone was sent: every rank needs one", first.rank)]
+            vec![format!("rank {} has no GPU, so host memory alone was sent: every rank needs one", first.rank())]
         }
     }
 }

@@ -1,15 +1,13 @@
 //! `--gpu-cpus`: the PUs of a rank's threads that copy to its GPU beside the one that calls MPI. Pure.
 
-use anyhow::anyhow;
 use exchange::GpuThreadAt;
+use experiments::Fault;
 use placement::{RowsBy, rows};
 use serde::{Deserialize, Serialize};
 use stats::IdList;
 use stats::units::counted;
 use topo::Topology;
 use topo::model::Core;
-
-use crate::fault::Fault;
 
 /// Where such a thread runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,17 +33,17 @@ pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -
             counted(asked.len(), "PU"),
             mpi.len()
         );
-        return Err(Fault::usage(anyhow!(text)));
+        return Err(Fault::usage(text));
     }
     for (at, pu) in asked.iter().enumerate() {
         if mpi.contains(pu) || asked[..at].contains(pu) {
-            return Err(Fault::usage(anyhow!(
+            return Err(Fault::usage(format!(
                 "--gpu-cpus: PU {pu} is another thread's already: every thread needs a core of its own"
             )));
         }
         if !topology.allowed.pus.contains(*pu) {
             let allowed = &topology.allowed.pus;
-            return Err(Fault::usage(anyhow!(
+            return Err(Fault::usage(format!(
                 "--gpu-cpus: PU {pu} cannot be used by this process; it may use {allowed}"
             )));
         }
@@ -68,7 +66,7 @@ pub fn threads(topology: &Topology, mpi: &IdList, asked: &IdList, rank: usize) -
     let spot = |at, pu| Some(ThreadSpot { at, pu, memory_node: node(pu)? });
     let near = near.and_then(|pu| spot(GpuThreadAt::Near, pu));
     let apart = spot(GpuThreadAt::Apart, asked[rank])
-        .ok_or_else(|| Fault::usage(anyhow!("--gpu-cpus: PU {} is of no core with memory of its own", asked[rank])))?;
+        .ok_or_else(|| Fault::usage(format!("--gpu-cpus: PU {} is of no core with memory of its own", asked[rank])))?;
     Ok(near.into_iter().chain([apart]).collect())
 }
 

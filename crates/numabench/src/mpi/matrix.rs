@@ -3,15 +3,14 @@
 //! A rank stays in its place from before MPI_Init on, and so does what MPI allocates there: a rank that was moved would leave that behind, and the figures would be
 //! those of no program. So it takes a rank for each place.
 
-use anyhow::anyhow;
+use experiments::Fault;
 use placement::{RowPlace, RowsBy, rows};
 use report::mpi::{MpiMatrix, MpiMissingPlace, MpiPlace};
 use stats::units::counted;
 use topo::Nic;
 use topo::model::Topology;
 
-use super::channel::RankFacts;
-use crate::fault::Fault;
+use super::facts::RankFacts;
 
 /// A place of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ pub fn spots(topology: &Topology, nics: &[Nic], by: RowsBy, size: usize) -> Resu
     let each = size / places.len().max(1);
     let enough = |(_, place): &(String, RowPlace)| place.pus.len() >= each;
     if places.is_empty() || !size.is_multiple_of(places.len()) || !places.iter().all(enough) {
-        return Err(Fault::usage(anyhow!(misfit(&places, size))));
+        return Err(Fault::usage(misfit(&places, size)));
     }
     let spot = |rank: usize| {
         let (name, place) = &places[rank % places.len()];
@@ -77,15 +76,15 @@ fn sides(ranks: &[RankFacts]) -> [Vec<usize>; 2] {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     let (mut once, mut again) = (Vec::new(), Vec::new());
     for rank in ranks {
-        let place = (rank.host.as_str(), rank.place.as_deref().unwrap_or_default());
+        let place = (rank.host(), rank.place.as_deref().unwrap_or_default());
         if seen.contains(&place) {
-            again.push(rank.rank);
+            again.push(rank.rank());
         } else {
             seen.push(place);
-            once.push(rank.rank);
+            once.push(rank.rank());
         }
     }
-    let (here, there): (Vec<usize>, Vec<usize>) = once.iter().partition(|rank| ranks[**rank].host == first.host);
+    let (here, there): (Vec<usize>, Vec<usize>) = once.iter().partition(|rank| ranks[**rank].host() == first.host());
     match (there.is_empty(), again.is_empty()) {
         (false, _) => [here, there],
         (true, false) => [here, again],
@@ -108,17 +107,17 @@ pub fn pairs(ranks: &[RankFacts]) -> Vec<[usize; 2]> {
 
 /// How their figures stand.
 pub fn matrix(by: RowsBy, ranks: &[RankFacts]) -> MpiMatrix {
-    let one_host = ranks.iter().all(|rank| rank.host == ranks[0].host);
+    let one_host = ranks.iter().all(|rank| rank.host() == ranks[0].host());
     let place = |rank: usize| {
         let facts = &ranks[rank];
         let name = facts.place.clone().unwrap_or_default();
-        let name = if one_host { name } else { format!("{} {name}", facts.host) };
+        let name = if one_host { name } else { format!("{} {name}", facts.host()) };
         MpiPlace { rank: rank as u32, name, nics: facts.nics.clone() }
     };
     let [rows, columns] = sides(ranks).map(|side| side.into_iter().map(place).collect());
     let of = |rank: &RankFacts| {
         let missing = |(name, reason): &(String, String)| MpiMissingPlace {
-            host: rank.host.clone(),
+            host: rank.host().to_owned(),
             name: name.clone(),
             reason: reason.clone(),
         };
@@ -131,20 +130,23 @@ pub fn matrix(by: RowsBy, ranks: &[RankFacts]) -> MpiMatrix {
 
 #[cfg(test)]
 mod tests {
+    use experiments::supervised::{RankLocation, RankProcess};
+
     use super::*;
 
     fn ranks(places: &[(&str, &str)]) -> Vec<RankFacts> {
         let rank = |(rank, (host, place)): (usize, &(&str, &str))| RankFacts {
-            rank,
-            host: (*host).to_owned(),
-            process: (1, 1, 1),
-            pu: rank as u32,
-            memory_node: 0,
-            gpu: None,
+            location: RankLocation {
+                session: RankProcess { rank, host: (*host).to_owned(), process: (1, 1, 1) },
+                node: 0,
+                pu: rank as u32,
+                memory_node: 0,
+                gpu: None,
+                why_host: None,
+            },
             gpu_name: None,
             locality: None,
             simulated: None,
-            why_host: None,
             gpu_threads: Vec::new(),
             place: Some((*place).to_owned()),
             nics: Vec::new(),

@@ -10,15 +10,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use ranks::{Launch, Launcher};
-use serde::de::DeserializeOwned;
 
 use super::before::Before;
 use super::channel::{SESSION, hear, pair};
-use super::end::End;
-use super::partners::{Partners, Process};
-use crate::exit::Exit;
+use super::end::SessionEnd;
+use super::kind::{MessageOf, Supervised};
+use super::known::KnownSession;
+use super::partners::{Partners, RankProcess};
 use crate::fault::Fault;
 use crate::signals::Signals;
 
@@ -39,40 +38,13 @@ const PARTNER: Duration = Duration::from_millis(200);
 /// How long the supervisor of another rank gives rank 0's to conclude.
 const STAYS: Duration = Duration::from_secs(5);
 
-/// What a supervisor knows of its session, and what it does with it.
-pub trait Watched {
-    /// What the session tells.
-    type Told: DeserializeOwned + Send + 'static;
-
-    /// Takes it; whether it was the last that the session had to say.
-    fn take(&mut self, told: Self::Told) -> bool;
-
-    /// The sessions of all ranks, since they have met.
-    fn processes(&self) -> Option<&[Process]>;
-
-    /// The ranks that what is done now waits for; `None` between such things.
-    fn awaited(&self) -> Option<Vec<usize>>;
-
-    /// When the session said something last.
-    fn since(&self) -> Instant;
-
-    /// Something new is known: keeps it, if it is time to.
-    fn keep(&mut self);
-
-    /// Keeps what it was not time to keep.
-    fn catch_up(&mut self);
-
-    /// A signal came: keeps what is known at once.
-    fn interrupted(&mut self, exit: Exit);
-}
-
 /// How long a session may say nothing.
-pub struct Patience {
+pub(super) struct SilenceLimits {
     operation: Duration,
     between: Duration,
 }
 
-impl Patience {
+impl SilenceLimits {
     /// With this limit of an operation; `leads`: the supervisor of rank 0.
     pub fn new(operation: Duration, leads: bool) -> Self {
         let operation = if leads { operation } else { operation + LATER };
@@ -80,48 +52,48 @@ impl Patience {
     }
 
     /// Now; `None` before all ranks met, when the session has limits of its own.
-    fn with(&self, watched: &impl Watched) -> Option<Duration> {
-        watched.processes()?;
-        Some(if watched.awaited().is_none() { self.between } else { self.operation })
+    fn now(&self, have_met: bool, is_awaited: bool) -> Option<Duration> {
+        have_met.then_some(if is_awaited { self.operation } else { self.between })
     }
 }
 
 /// Starts the session, whose standard input is the channel.
-fn session<T: DeserializeOwned + Send + 'static>() -> anyhow::Result<(Child, Receiver<T>)> {
-    let (mut ours, theirs) = pair().context("cannot make a channel to the session")?;
-    let program = std::env::current_exe().context("cannot find this program")?;
+fn start<K: Supervised>() -> Result<(Child, Receiver<MessageOf<K>>), String> {
+    let (mut ours, theirs) = pair().map_err(|error| format!("cannot make a channel to the session: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
     // Standard output is the document's: libraries that write to it (UCX does) are heard on standard error.
     command.stdout(std::io::stderr());
-    let child = command.spawn().context("cannot start the session of this rank")?;
+    let child = command.spawn().map_err(|error| format!("cannot start the session of this rank: {error}"))?;
     // It holds the session's end of the channel, which must close when the session does.
     drop(command);
     let (tell, told) = mpsc::channel();
-    thread::Builder::new().name("channel".to_owned()).spawn(move || {
+    let pass_on = move || {
         while let Some(message) = hear(&mut ours) {
             if tell.send(message).is_err() {
                 return;
             }
         }
-    })?;
+    };
+    thread::Builder::new().name("channel".to_owned()).spawn(pass_on).map_err(|error| error.to_string())?;
     Ok((child, told))
 }
 
-/// A session that is watched.
-pub struct Session<T> {
+/// A session's process, which is watched.
+pub(super) struct SessionProcess<K: Supervised> {
     child: Child,
-    told: Receiver<T>,
+    told: Receiver<MessageOf<K>>,
     partners: Partners,
 }
 
-impl<T: DeserializeOwned + Send + 'static> Session<T> {
+impl<K: Supervised> SessionProcess<K> {
     /// Starts this program with the same arguments, as a session.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn start() -> Result<Self, Fault> {
-        let (child, told) = session().map_err(|error| Fault::new(Exit::NoResult, error))?;
+        let (child, told) = start::<K>().map_err(Fault::no_result)?;
         Ok(Self { child, told, partners: Partners::default() })
     }
 
@@ -131,10 +103,10 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
     /// Nobody knows how it ended.
     pub fn watch(
         &mut self,
-        patience: &Patience,
-        watched: &mut impl Watched<Told = T>,
+        limits: &SilenceLimits,
+        known: &mut KnownSession<K>,
         signals: &Signals,
-    ) -> Result<End, Fault> {
+    ) -> Result<SessionEnd, Fault> {
         let (child, partners) = (&mut self.child, &mut self.partners);
         let mut leave_by: Option<Instant> = None;
         let mut partner_gone: Option<(usize, Instant)> = None;
@@ -142,26 +114,26 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
         loop {
             let heard = match self.told.recv_timeout(LOOK) {
                 Ok(message) => {
-                    let before = watched.processes().is_some();
-                    if watched.take(message) {
-                        return Ok(End::Over);
+                    let had_met = known.met.is_some();
+                    if known.take(message) {
+                        return Ok(SessionEnd::Over);
                     }
-                    if let Some(all) = watched.processes() {
-                        if !before {
+                    if let Some(all) = known.processes() {
+                        if !had_met {
                             partners.meet(all, child.id());
                         }
-                        watched.keep();
+                        known.keep();
                     }
                     true
                 }
                 // The session closed the channel: all that it said was heard, and it ends now, or a library closed its standard input.
                 Err(RecvTimeoutError::Disconnected) => {
-                    if let Some(status) = child.try_wait().map_err(|error| Fault::new(Exit::NoResult, error))? {
-                        return Ok(End::Left(status));
+                    if let Some(status) = child.try_wait().map_err(Fault::no_result)? {
+                        return Ok(SessionEnd::Left(status));
                     }
                     if silent_since.get_or_insert_with(Instant::now).elapsed() > LEAVES {
                         end(child);
-                        return Ok(End::Hung);
+                        return Ok(SessionEnd::Hung);
                     }
                     thread::sleep(SOON);
                     false
@@ -170,34 +142,32 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
             };
             if let (Some(exit), None) = (signals.exit(), leave_by) {
                 // First what is known: this process may be killed while the session comes to an end.
-                if watched.processes().is_some() {
-                    watched.interrupted(exit);
-                }
+                known.interrupted(exit);
                 // A launcher or a terminal signals the session too; one signal more is an echo to it.
                 signal(child, rustix::process::Signal::TERM);
                 leave_by = Some(Instant::now() + GRACE);
             }
             if leave_by.is_some_and(|by| Instant::now() > by) {
                 end(child);
-                return Ok(End::Signalled);
+                return Ok(SessionEnd::Signalled);
             }
             if heard {
                 continue;
             }
-            if watched.processes().is_some() {
-                watched.catch_up();
-            }
-            if patience.with(watched).is_some_and(|limit| watched.since().elapsed() > limit) {
+            known.catch_up();
+            let awaited = known.awaited();
+            let limit = limits.now(known.met.is_some(), awaited.is_some());
+            if limit.is_some_and(|limit| known.since.elapsed() > limit) {
                 end(child);
-                return Ok(End::Hung);
+                return Ok(SessionEnd::Hung);
             }
             // A rank that has nothing to do waits for rank 0.
-            let awaited = watched.awaited().unwrap_or_else(|| vec![0]);
-            let gone = watched.processes().and_then(|all| partners.gone(all, child.id(), &awaited));
+            let awaited = awaited.unwrap_or_else(|| vec![0]);
+            let gone = known.processes().and_then(|all| partners.gone(all, child.id(), &awaited));
             match (gone, &partner_gone) {
                 (Some(rank), Some((known_gone, since))) if rank == *known_gone && since.elapsed() > PARTNER => {
                     end(child);
-                    return Ok(End::Partner(rank));
+                    return Ok(SessionEnd::Partner(rank));
                 }
                 (Some(rank), None) => partner_gone = Some((rank, Instant::now())),
                 (None, _) => partner_gone = None,
@@ -207,18 +177,24 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
     }
 
     /// Leaves a launch whose ranks never all met, and says what its session's end means.
-    pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &End, signals: &Signals) -> Fault {
+    pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &SessionEnd, signals: &Signals) -> Fault {
         // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends at once does not run: Hydra kills the other ranks then, and its
         // code is 9 or 0.
-        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, End::Left(_)) {
+        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, SessionEnd::Left(_)) {
             ranks::pmi::finalize();
         }
         before.fault(ended, launch.speaks(), signals.exit())
     }
 
     /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.
-    pub fn leave(mut self, launch: &Launch, ended: &End, (all, operation): (&[Process], Duration), signals: &Signals) {
-        let finished = *ended == End::Over && left(&mut self.child);
+    pub fn leave(
+        mut self,
+        launch: &Launch,
+        ended: &SessionEnd,
+        (all, operation): (&[RankProcess], Duration),
+        signals: &Signals,
+    ) {
+        let finished = *ended == SessionEnd::Over && left(&mut self.child);
         let may_leave = finished
             || match launch.launcher {
                 Launcher::Hydra => ranks::pmi::finalize(),
@@ -232,7 +208,7 @@ impl<T: DeserializeOwned + Send + 'static> Session<T> {
     }
 
     /// Stays until rank 0's supervisor has concluded and left, as far as that can be told, or a signal comes.
-    fn stay(&mut self, all: &[Process], operation: Duration, signals: &Signals) {
+    fn stay(&mut self, all: &[RankProcess], operation: Duration, signals: &Signals) {
         let last = Instant::now() + operation + LATER;
         let mut until = last;
         while Instant::now() < until && signals.exit().is_none() {
@@ -275,42 +251,12 @@ fn left(child: &mut Child) -> bool {
 mod tests {
     use super::*;
 
-    /// Nothing but how far it is.
-    struct At(Option<Vec<Process>>, Option<Vec<usize>>);
-
-    impl Watched for At {
-        type Told = ();
-
-        fn take(&mut self, (): ()) -> bool {
-            true
-        }
-
-        fn processes(&self) -> Option<&[Process]> {
-            self.0.as_deref()
-        }
-
-        fn awaited(&self) -> Option<Vec<usize>> {
-            self.1.clone()
-        }
-
-        fn since(&self) -> Instant {
-            Instant::now()
-        }
-
-        fn keep(&mut self) {}
-
-        fn catch_up(&mut self) {}
-
-        fn interrupted(&mut self, _: Exit) {}
-    }
-
     #[test]
     fn the_first_rank_loses_patience_first_and_nobody_before_all_have_met() {
-        let [first, other] = [true, false].map(|leads| Patience::new(Duration::from_secs(30), leads));
-        assert_eq!(first.with(&At(None, Some(vec![1]))), None);
-        let (operation, between) = (At(Some(Vec::new()), Some(vec![1])), At(Some(Vec::new()), None));
-        assert_eq!(first.with(&operation), Some(Duration::from_secs(30)));
-        assert!(other.with(&operation) > first.with(&operation));
-        assert!(first.with(&between) > first.with(&operation) && other.with(&between) > first.with(&between));
+        let [first, other] = [true, false].map(|leads| SilenceLimits::new(Duration::from_secs(30), leads));
+        assert_eq!(first.now(false, true), None);
+        assert_eq!(first.now(true, true), Some(Duration::from_secs(30)));
+        assert!(other.now(true, true) > first.now(true, true));
+        assert!(first.now(true, false) > first.now(true, true) && other.now(true, false) > first.now(true, false));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A rank's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
+pub struct RankProcess {
     /// The rank.
     pub rank: usize,
     /// Its host.
@@ -16,9 +16,22 @@ pub struct Process {
     pub process: (u32, u64, u64),
 }
 
+impl RankProcess {
+    /// This process, as the session of a rank on this host.
+    pub fn own(rank: usize, host: String) -> Self {
+        let own = Identity::own();
+        Self { rank, host, process: (own.pid, own.start, own.namespace) }
+    }
+
+    fn identity(&self) -> Identity {
+        let (pid, start, namespace) = self.process;
+        Identity { pid, start, namespace }
+    }
+}
+
 /// What is known of the others.
 #[derive(Debug)]
-pub struct Partners {
+pub(super) struct Partners {
     watcher: Identity,
     /// Ranks that were seen alive.
     seen: BTreeSet<usize>,
@@ -32,23 +45,23 @@ impl Default for Partners {
 
 impl Partners {
     /// Looks at all once, when they have just met: a death is believed only of one that was seen alive.
-    pub fn meet(&mut self, all: &[Process], own: u32) {
+    pub(super) fn meet(&mut self, all: &[RankProcess], own: u32) {
         self.look(all, own);
     }
 
     /// The rank whose session, on the host of the session `own`, is gone and is among those that are waited for.
-    pub fn gone(&mut self, all: &[Process], own: u32, awaited: &[usize]) -> Option<usize> {
+    pub(super) fn gone(&mut self, all: &[RankProcess], own: u32, awaited: &[usize]) -> Option<usize> {
         let gone = self.look(all, own);
         awaited.iter().copied().find(|rank| gone.contains(rank))
     }
 
     /// All that are gone.
-    fn look(&mut self, all: &[Process], own: u32) -> BTreeSet<usize> {
+    fn look(&mut self, all: &[RankProcess], own: u32) -> BTreeSet<usize> {
         let Some(here) = all.iter().find(|rank| rank.process.0 == own) else { return BTreeSet::new() };
         let mut gone = BTreeSet::new();
         let others = all.iter().filter(|rank| rank.host == here.host && rank.rank != here.rank);
         for rank in others {
-            match identity(rank).liveness(self.watcher, self.seen.contains(&rank.rank)) {
+            match rank.identity().liveness(self.watcher, self.seen.contains(&rank.rank)) {
                 Liveness::Alive => drop(self.seen.insert(rank.rank)),
                 Liveness::Gone => drop(gone.insert(rank.rank)),
                 Liveness::Unknown(_) => {}
@@ -56,9 +69,4 @@ impl Partners {
         }
         gone
     }
-}
-
-fn identity(rank: &Process) -> Identity {
-    let (pid, start, namespace) = rank.process;
-    Identity { pid, start, namespace }
 }

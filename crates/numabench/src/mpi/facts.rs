@@ -1,36 +1,22 @@
-//! What the session tells its supervisor.
+//! What ranks tell each other of themselves before they exchange messages.
 
-use exchange::{Doing, Found};
+use experiments::supervised::RankLocation;
 use report::mpi::MpiAdapter;
 use serde::{Deserialize, Serialize};
-use stats::PciAddress;
 
 use super::gpu_cpus::ThreadSpot;
-use crate::watched::Process;
 
 /// A rank, as it says itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankFacts {
-    /// Its number.
-    pub rank: usize,
-    /// Its host.
-    pub host: String,
-    /// Its session's process: id, start and namespace, as [`ranks::Identity`] has them.
-    pub process: (u32, u64, u64),
-    /// The PU that it is bound to.
-    pub pu: u32,
-    /// The node of its host memory.
-    pub memory_node: u32,
-    /// Its GPU.
-    pub gpu: Option<PciAddress>,
-    /// The GPU's name.
+    /// Where it is.
+    pub location: RankLocation,
+    /// Its GPU's name.
     pub gpu_name: Option<String>,
     /// How close PU and GPU are.
     pub locality: Option<String>,
     /// What its driver says of itself where its devices are not real.
     pub simulated: Option<String>,
-    /// Why no GPU takes part.
-    pub why_host: Option<String>,
     /// Its threads that copy to the GPU, under `--gpu-cpus`.
     pub gpu_threads: Vec<ThreadSpot>,
     /// What its place is called, under `--matrix`.
@@ -43,9 +29,21 @@ pub struct RankFacts {
     pub missing_places: Vec<(String, String)>,
 }
 
+impl RankFacts {
+    /// Its number.
+    pub fn rank(&self) -> usize {
+        self.location.session.rank
+    }
+
+    /// Its host.
+    pub fn host(&self) -> &str {
+        &self.location.session.host
+    }
+}
+
 /// What all ranks know when they have met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Met {
+pub struct MessageRanks {
     /// The library, as it names itself.
     pub library: String,
     /// What it says of its support of GPUs.
@@ -56,29 +54,4 @@ pub struct Met {
     pub ranks: Vec<RankFacts>,
     /// The pairs to be measured.
     pub pairs: Vec<[usize; 2]>,
-}
-
-/// What is told.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Told {
-    /// MPI is started now.
-    Starting(String),
-    /// It cannot go on and leaves with this code; why was said, here or by rank 0.
-    Refused(u8),
-    /// All ranks have met.
-    Met(Met),
-    /// This is done next.
-    Doing(Doing),
-    /// This is known.
-    Found(Found),
-    /// All was done; it leaves now.
-    Over,
-}
-
-impl Met {
-    /// The sessions, by rank.
-    pub fn processes(&self) -> Vec<Process> {
-        let process = |rank: &RankFacts| Process { rank: rank.rank, host: rank.host.clone(), process: rank.process };
-        self.ranks.iter().map(process).collect()
-    }
 }

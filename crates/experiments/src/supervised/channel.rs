@@ -5,53 +5,64 @@
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::ending;
+use crate::exit::Exit;
 
 /// The variable that makes a process the session of a supervisor.
-pub const SESSION: &str = "NUMABENCH_MPI_SESSION";
+pub(super) const SESSION: &str = "NUMABENCH_MPI_SESSION";
 /// More bytes than any message has: 2,000 pairs of a hundred cases of fifty blocks.
 const MOST: u32 = 1 << 30;
 
-/// The session's end.
-pub struct Teller;
+/// What a session tells: `M` all ranks know when they have met, `D` is done, `F` is found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SessionMessage<M, D, F> {
+    /// MPI is started now: this library.
+    Starting(String),
+    /// It cannot go on and leaves with this code; why was said, here or by rank 0.
+    Refused(u8),
+    /// All ranks have met.
+    Met(M),
+    /// This is done next.
+    Doing(D),
+    /// This is known.
+    Found(F),
+    /// All was done; it leaves now.
+    Over,
+}
 
-impl Teller {
-    /// Tells. A supervisor that is gone ends the session: nobody would hear of what it finds.
-    pub fn tell(&self, told: &impl Serialize) {
-        let bytes = ranks::wire::to_bytes(told);
-        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
-        let stdin = rustix::stdio::stdin();
-        let mut left = [&length[..], &bytes].concat();
-        while !left.is_empty() {
-            match rustix::io::write(stdin, &left) {
-                Ok(written) => drop(left.drain(..written)),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => experiments::ending::at_once(crate::exit::Exit::NoResult),
-            }
+/// Tells the supervisor. One that is gone ends the session: nobody would hear of what it finds.
+pub(super) fn tell(message: &impl Serialize) {
+    let bytes = ranks::wire::to_bytes(message);
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let stdin = rustix::stdio::stdin();
+    let mut left = [&length[..], &bytes].concat();
+    while !left.is_empty() {
+        match rustix::io::write(stdin, &left) {
+            Ok(written) => drop(left.drain(..written)),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => ending::at_once(Exit::NoResult),
         }
     }
 }
 
 /// The next message; `None` when the session is gone, or says what is none.
-pub fn hear<T: DeserializeOwned>(from: &mut UnixStream) -> Option<T> {
+pub(super) fn hear<T: DeserializeOwned>(from: &mut UnixStream) -> Option<T> {
     let mut length = [0; 4];
-    read_all(from, &mut length).ok()?;
+    from.read_exact(&mut length).ok()?;
     let length = u32::from_le_bytes(length);
     if length > MOST {
         return None;
     }
     let mut bytes = vec![0; length as usize];
-    read_all(from, &mut bytes).ok()?;
+    from.read_exact(&mut bytes).ok()?;
     ranks::wire::from_bytes(&bytes).ok()
 }
 
-fn read_all(from: &mut UnixStream, into: &mut [u8]) -> io::Result<()> {
-    from.read_exact(into)
-}
-
 /// Two ends that are connected.
-pub fn pair() -> io::Result<(UnixStream, UnixStream)> {
+pub(super) fn pair() -> io::Result<(UnixStream, UnixStream)> {
     let (one, mut other) = UnixStream::pair()?;
     other.flush()?;
     Ok((one, other))

@@ -3,15 +3,14 @@
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
 
-use anyhow::anyhow;
-
-use super::end::{End, named};
+use super::end::{SessionEnd, signal_name};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::launched::FIRST_SPEAKS;
 
 /// What a session said before all ranks met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Before {
+pub(super) struct Before {
     /// The MPI library that it starts or has started.
     pub starting: Option<String>,
     /// The code with which the session leaves, having said why.
@@ -20,17 +19,17 @@ pub struct Before {
 
 impl Before {
     /// What a session's end means: it said why itself, unless something ended it.
-    pub fn fault(&self, end: &End, leads: bool, signal: Option<Exit>) -> Fault {
+    pub fn fault(&self, end: &SessionEnd, leads: bool, signal: Option<Exit>) -> Fault {
         // Also where a signal ended it since: a launcher ends the others as soon as one has left with its code.
         if let Some(code) = self.refused {
             return Fault::silent(Exit::from_code(code));
         }
         let died = match end {
-            End::Left(status) if status.signal().is_none() => {
+            SessionEnd::Left(status) if status.signal().is_none() => {
                 let code = status.code().and_then(|code| u8::try_from(code).ok());
                 return Fault::silent(code.map_or(Exit::NoResult, Exit::from_code));
             }
-            End::Left(status) => format!("died of {}", status.signal().map_or_else(String::new, named)),
+            SessionEnd::Left(status) => format!("died of {}", status.signal().map_or_else(String::new, signal_name)),
             _ => "was ended".to_owned(),
         };
         let during = self.starting.as_ref().map_or_else(
@@ -43,9 +42,9 @@ impl Before {
             },
         );
         if !leads {
-            thread::sleep(experiments::launched::FIRST_SPEAKS);
+            thread::sleep(FIRST_SPEAKS);
         }
-        Fault::new(signal.unwrap_or(Exit::NoResult), anyhow!("the session of this rank {died} {during}"))
+        Fault::new(signal.unwrap_or(Exit::NoResult), format!("the session of this rank {died} {during}"))
     }
 }
 
@@ -57,7 +56,7 @@ mod tests {
     fn a_session_that_said_why_it_leaves_is_not_said_to_have_been_ended_in_mpi() {
         let ended = |refused| {
             let before = Before { starting: Some("an MPI".to_owned()), refused };
-            let fault = before.fault(&End::Signalled, true, Some(Exit::Signal(15)));
+            let fault = before.fault(&SessionEnd::Signalled, true, Some(Exit::Signal(15)));
             (fault.exit, fault.to_string())
         };
         assert_eq!(ended(Some(Exit::Usage.code())), (Exit::Usage, String::new()));

@@ -1,0 +1,153 @@
+//! The steps of a rank's session that every kind of measurement takes: bind, open the GPU, start MPI, work, leave. MPI may end it at any call; its supervisor has heard
+//! everything by then.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use ::launch::Agreement;
+use device::{Device, DeviceId};
+use placement::{RankPlan, TargetId};
+use ranks::{Communicator, Mpi, Single, ThreadLevel};
+use rustix::process::{Signal, set_parent_process_death_signal};
+use topo::Topology;
+
+use super::channel::{SessionMessage, tell};
+use super::kind::{MessageOf, RankSession, SessionJournal, Supervised};
+use super::place;
+use crate::backends::{self, Found};
+use crate::ending;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::launched::{CODES, start};
+use crate::signals::Signals;
+use crate::watchdog::{NOT_OPEN, Watchdog};
+
+/// Makes this process a session.
+///
+/// # Errors
+/// The kernel refuses.
+pub(super) fn prepare_process() -> Result<(), Fault> {
+    // Before there is another thread, of ours or of a driver: it may change the environment.
+    ranks::gtl::bring_in();
+    // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(Fault::no_result)
+}
+
+impl<K: Supervised> RankSession<'_, K> {
+    /// Tells the supervisor.
+    pub fn tell(&self, message: &MessageOf<K>) {
+        tell(message);
+    }
+
+    /// Ends this process where what comes next does not come in time: until all ranks have met nobody else watches this one. Rank 0's says `what` did not happen, and why.
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub fn watchdog(&self, what: [&'static str; 2]) -> Result<Watchdog, Fault> {
+        Watchdog::set(self.kind.timeout(), self.launch.speaks().then_some(what), self.say)
+    }
+
+    /// Finds the devices.
+    ///
+    /// # Errors
+    /// Those that were asked for are not here.
+    pub fn find(&self, topology: &Topology) -> Result<Found, Fault> {
+        let _opening = self.watchdog(NOT_OPEN)?;
+        let asked = self.kind.place_asked();
+        backends::find(asked.backend, asked.gpus.is_some(), topology)
+    }
+
+    /// The place of this rank, as [`place::place`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn place(&self, topology: &Topology, found: &Found, chosen: Option<&[(u32, u32)]>) -> Result<RankPlan, Fault> {
+        place::place(&self.kind.place_asked(), self.launch, topology, found, chosen)
+    }
+
+    /// Runs the rank's own thread, which was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.
+    ///
+    /// # Errors
+    /// What the thread says, or that there can be none.
+    pub fn on_own_thread(&self, rank: impl FnOnce(&AtomicBool) -> Result<(), Fault> + Send) -> Result<Exit, Fault> {
+        let signals = Signals::catch()?;
+        thread::scope(|scope| {
+            let rank = thread::Builder::new().spawn_scoped(scope, || rank(&signals.interrupted));
+            let rank = rank.map_err(|error| {
+                Fault::no_result(format!("the rank's thread cannot be started: {error}; see ulimit -u"))
+            })?;
+            rank.join().unwrap_or_else(|_| Err(Fault::no_result("the rank's thread panicked")))
+        })?;
+        Ok(signals.exit().unwrap_or(Exit::Ok))
+    }
+
+    /// Opens the GPU of a rank that has one.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn open(&self, found: &Found, plan: &RankPlan) -> Result<Option<Box<dyn Device>>, Fault> {
+        match plan.target.id {
+            TargetId::Gpu(pci) => Ok(Some(found.platform.open(DeviceId::Pci(pci)).map_err(Fault::no_result)?)),
+            TargetId::Node(_) => Ok(None),
+        }
+    }
+
+    /// Starts MPI, with its name, works with the other ranks, says how that ended and leaves MPI. A rank alone works without.
+    ///
+    /// # Errors
+    /// MPI does not start. Where the work fails, that is said and the process ends.
+    pub fn with_ranks(
+        &self,
+        level: Option<ThreadLevel>,
+        work: impl FnOnce(Option<(&Mpi, &str)>, Agreement) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let timeout = self.kind.timeout();
+        if self.launch.is_alone() {
+            let world = Single::default();
+            return self.told(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
+        }
+        let starting = &mut |library: &str| self.tell(&SessionMessage::Starting(library.to_owned()));
+        let (mpi, library) = start(self.launch, timeout, level, self.say, starting)?;
+        let ended = {
+            let mut comm = Communicator::new(&mpi);
+            self.told(work(Some((&mpi, &library)), Agreement::new(&mut comm, timeout, CODES)))
+        };
+        let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
+        let has_left = !was_late && ::launch::leave(mpi, self.say);
+        match ended {
+            Ok(()) if has_left => Ok(()),
+            // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
+            Ok(()) => ending::at_once(Exit::NoResult),
+            // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.
+            Err(fault) => ending::at_once(fault.exit),
+        }
+    }
+
+    /// Tells the supervisor how it ended, before anybody leaves: a launcher may end the others as soon as one ends with a code, and an MPI that dies or hangs in MPI_Finalize takes
+    /// nothing with it.
+    fn told(&self, ended: Result<(), Fault>) -> Result<(), Fault> {
+        match ended {
+            Ok(()) => {
+                self.tell(&SessionMessage::Over);
+                Ok(())
+            }
+            Err(fault) => {
+                if fault.error.is_some() {
+                    (self.say)(&format!("error: {fault}"));
+                }
+                self.tell(&SessionMessage::Refused(fault.exit.code()));
+                Err(Fault::silent(fault.exit))
+            }
+        }
+    }
+}
+
+impl<K: Supervised> SessionJournal<K::Doing, K::Found> for &RankSession<'_, K> {
+    fn doing(&mut self, what: &K::Doing) {
+        self.tell(&SessionMessage::Doing(what.clone()));
+    }
+
+    fn found(&mut self, found: &K::Found) {
+        self.tell(&SessionMessage::Found(found.clone()));
+    }
+}

@@ -1,0 +1,54 @@
+//! What is to be measured of Jacobi's iteration, as values: nothing here knows how they were typed.
+
+use std::time::Duration;
+
+use ::laplace::{Grid, Way};
+use experiments::options::Backend;
+use kernels::jacobi::Precision;
+use placement::{Membind, Selection};
+use stats::IdList;
+
+/// Jacobi's iteration over the ranks of a launch.
+#[derive(Clone, Debug)]
+pub struct LaplaceOptions {
+    /// The plane, whose rows are shared among the ranks.
+    pub grid: Grid,
+    /// The precision of a cell.
+    pub precision: Precision,
+    /// Who computes and how halos go; all that the launch can have where none is named.
+    pub ways: Vec<Way>,
+    /// Whether halos go while the inner rows are computed; both where that is not said.
+    pub overlap: Option<bool>,
+    /// A PU for each rank of a node; near its GPU where none is named.
+    pub cpus: Option<IdList>,
+    /// A GPU for each rank of a node, or one for all; all that are visible, in turn, where none is named.
+    pub gpus: Option<Selection>,
+    /// Where host memory lies.
+    pub membind: Membind,
+    /// Which devices.
+    pub backend: Backend,
+    /// No further pass over the ways of a phase begins after this time, once each has 10 blocks.
+    pub max_time: Duration,
+    /// Ranks that do not start, and a block that does not come back, are given up after this time.
+    pub timeout: Duration,
+    /// The seed of the order of blocks.
+    pub seed: u64,
+}
+
+impl Default for LaplaceOptions {
+    fn default() -> Self {
+        Self {
+            grid: Grid { rows: 8192, columns: 8192 },
+            precision: Precision::Double,
+            ways: Vec::new(),
+            overlap: None,
+            cpus: None,
+            gpus: None,
+            membind: Membind::Local,
+            backend: Backend::Auto,
+            max_time: Duration::from_secs(10),
+            timeout: Duration::from_secs(120),
+            seed: 1,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What supervisors know of Jacobi's iteration: what ranks wait for, what the end of a session means, the document, and the exit code of a run.
+
+use std::time::Duration;
+
+use ::laplace::{Doing, Found, Trouble, WayFound};
+use experiments::document::DocumentState;
+use experiments::document::of_laplace::{Asked, Facts, build};
+use experiments::supervised::{
+    PlaceAsked, RankProcess, RankSession, SessionEnd, SessionOutcome, Supervised, SupervisedRun,
+};
+use experiments::{Exit, Fault};
+use placement::Membind;
+use report::Document;
+use report::document::Status;
+use stats::stop::StopReason;
+
+use super::meeting::LaplaceRanks;
+use super::options::LaplaceOptions;
+use super::session::{self, RULE};
+
+impl Supervised for LaplaceOptions {
+    type Met = LaplaceRanks;
+    type Doing = Doing;
+    type Found = Found;
+    type Document = Document;
+
+    fn place_asked(&self) -> PlaceAsked<'_> {
+        let (cpus, gpus) = (self.cpus.as_ref(), self.gpus.as_ref());
+        PlaceAsked { cpus, gpus, membind: self.membind, backend: self.backend }
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn operation_limit(&self) -> (Duration, &'static str) {
+        (self.timeout, "--timeout")
+    }
+
+    fn session(&self, session: &RankSession<Self>) -> Result<Exit, Fault> {
+        session::run(session)
+    }
+
+    fn processes(met: &LaplaceRanks) -> Vec<RankProcess> {
+        met.processes.clone()
+    }
+
+    fn awaited(doing: &Doing, all: &[RankProcess]) -> Option<Vec<usize>> {
+        // Every rank has neighbours that have neighbours: all wait for one that is gone.
+        (*doing != Doing::Else).then(|| all.iter().map(|one| one.rank).collect())
+    }
+
+    fn is_interrupted(found: &Found) -> bool {
+        found.interrupted
+    }
+
+    /// The way that ended the session has no figure, and neither have those that were not begun; what others have stays.
+    fn settle(&self, found: &mut Found, ending: &SessionOutcome<Doing>) {
+        // A session that a signal ended was not lost.
+        let (Some(why), None) = (&ending.why, ending.signal) else { return };
+        let open = |way: &&mut WayFound| way.trouble.is_none() && way.stop.is_none();
+        for way in found.ways.iter_mut().filter(open) {
+            let ended_it = ending.doing == Doing::Iterations(way.variant);
+            let has_blocks = way.blocks.first().is_some_and(|blocks| !blocks.is_empty());
+            if ended_it {
+                way.trouble = Some(Trouble::Failed(why.clone()));
+            } else if !has_blocks {
+                way.trouble = Some(Trouble::Failed(format!("not measured: {why}")));
+            }
+            way.stop = Some(StopReason::Error);
+        }
+    }
+
+    fn ended(&self, _: &LaplaceRanks, found: &Found, ending: &SessionOutcome<Doing>) -> (Status, Exit, Option<String>) {
+        let wrong = found.ways.iter().find_map(|way| match &way.trouble {
+            Some(Trouble::Wrong(why)) => Some(format!("{}: {why}", way.variant)),
+            _ => None,
+        });
+        if wrong.is_some() {
+            return (Status::DataCorrupt, Exit::DataCorrupt, wrong);
+        }
+        if let Some(signal) = ending.signal {
+            return (Status::Interrupted, signal, Some("a signal came".to_owned()));
+        }
+        let why = ending.why.clone();
+        // What is known to end a process when MPI is given device memory is a way's trouble; else the run's own time was up.
+        if ending.end == SessionEnd::Hung && !ending.doing.is_risky() {
+            return (Status::TimedOut, Exit::TimedOut, why);
+        }
+        if let Some(why) = found.ranks.iter().find_map(|rank| rank.mismatch.clone()) {
+            return (Status::Partial, Exit::Finding, Some(why));
+        }
+        let has_figure = |way: &&WayFound| way.trouble.is_none() && way.blocks.iter().all(|blocks| !blocks.is_empty());
+        let figures = found.ways.iter().filter(has_figure).count();
+        let failed = || {
+            found.ways.iter().find_map(|way| match &way.trouble {
+                Some(Trouble::Failed(why)) => Some(format!("{}: {why}", way.variant)),
+                _ => None,
+            })
+        };
+        match figures {
+            0 => (Status::Failed, Exit::NoResult, why.or_else(failed)),
+            some if some < found.ways.len() => (Status::Partial, Exit::Partial, why.or_else(failed)),
+            _ if why.is_some() => (Status::Partial, Exit::Partial, why),
+            _ => (Status::Complete, Exit::Ok, None),
+        }
+    }
+
+    fn document(&self, run: &SupervisedRun, met: &LaplaceRanks, found: &Found, state: DocumentState) -> Document {
+        let launch = report::launch::Launch {
+            launcher: run.launch.launcher.name().to_owned(),
+            tasks: met.processes.len() as u32,
+            nodes: met.nodes as u32,
+            mpi_library: met.library.clone(),
+        };
+        let facts = Facts {
+            asked: Asked {
+                cpus: self.cpus.as_ref().map(ToString::to_string),
+                gpus: self.gpus.as_ref().map(ToString::to_string),
+                backend: self.backend.name().to_owned(),
+                membind: match self.membind {
+                    Membind::Local => report::settings::Membind::Local,
+                    Membind::Node(node) => report::settings::Membind::Node { node },
+                },
+            },
+            grid: self.grid,
+            precision: self.precision,
+            rule: RULE,
+            max_time_s: self.max_time.as_secs_f64(),
+            seed: self.seed,
+            parts: &met.parts,
+            platform: &met.platform,
+            environment: &met.environment,
+            launch: (!run.launch.is_alone()).then_some(&launch),
+            origin: run.origin,
+        };
+        build(&facts, found, state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::laplace::{BlockFound, Proof, Variant, Way};
+
+    use super::*;
+
+    fn way(way: Way, blocks: usize, stop: Option<StopReason>) -> WayFound {
+        let block = BlockFound { start_ns: 0, end_ns: 1000, iterations: 1, halo_ns: 0 };
+        WayFound {
+            variant: Variant { way, overlap: false },
+            proof: (blocks > 0).then_some(Proof { iterations: 16, residual: 1e-4 }),
+            blocks: vec![vec![block; blocks]; 2],
+            trouble: None,
+            stop,
+        }
+    }
+
+    #[test]
+    fn what_was_measured_before_mpi_died_stays_and_what_it_died_in_has_no_figure() {
+        let done = way(Way::Staged, 12, Some(StopReason::Target));
+        let mut found = Found { ways: vec![done.clone(), way(Way::GpuAware, 0, None)], ..Found::default() };
+        let doing = Doing::Iterations(found.ways[1].variant);
+        let ending =
+            SessionOutcome { end: SessionEnd::Hung, doing, why: Some("SIGSEGV in it".to_owned()), signal: None };
+        LaplaceOptions::default().settle(&mut found, &ending);
+        assert_eq!(found.ways[0], done);
+        assert_eq!(found.ways[1].trouble, Some(Trouble::Failed("SIGSEGV in it".to_owned())));
+    }
+}

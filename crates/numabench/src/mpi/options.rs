@@ -1,0 +1,89 @@
+//! What is to be measured of messages, as values: nothing here knows how they were typed.
+
+use std::time::Duration;
+
+use exchange::{Operation, Pattern};
+use experiments::options::Backend;
+use placement::{Membind, RowsBy, Selection};
+use ranks::ThreadLevel;
+use stats::IdList;
+
+/// Messages between ranks of a launch.
+#[derive(Clone, Debug)]
+pub struct MessageOptions {
+    /// A PU for each rank of a node; near its GPU where none is named.
+    pub cpus: Option<IdList>,
+    /// A GPU for each rank of a node, or one for all; all that are visible, in turn, where none is named.
+    pub gpus: Option<Selection>,
+    /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages; `cpus` are named then too.
+    pub gpu_cpus: Option<IdList>,
+    /// Where host memory lies.
+    pub membind: Membind,
+    /// Which devices.
+    pub backend: Backend,
+    /// Which ranks; the first two where none are named.
+    pub pairs: Option<PairsAsked>,
+    /// Places are compared: each rank of a host has one of its own.
+    pub matrix: Option<RowsBy>,
+    /// Sizes of messages, ascending.
+    pub sizes: Vec<u64>,
+    /// How messages follow each other.
+    pub patterns: Vec<Pattern>,
+    /// What MPI is given device memory for, `send` first: what does not take that takes nothing.
+    pub operations: Vec<Operation>,
+    /// The thread level that MPI is started with.
+    pub thread_level: ThreadLevel,
+    /// No further pass over the cases of a phase begins after this time.
+    pub max_time: Duration,
+    /// An MPI whose operation takes longer than this hangs, and is ended.
+    pub operation_timeout: Duration,
+    /// Ranks that do not start within this time are given up.
+    pub timeout: Duration,
+    /// The seed of the order of blocks.
+    pub seed: u64,
+    /// What is a finding where it does not hold.
+    pub expect: Option<Expectation>,
+}
+
+impl Default for MessageOptions {
+    fn default() -> Self {
+        Self {
+            cpus: None,
+            gpus: None,
+            gpu_cpus: None,
+            membind: Membind::Local,
+            backend: Backend::Auto,
+            pairs: None,
+            matrix: None,
+            sizes: (0..9).map(|power| 8 << (3 * power)).collect(),
+            patterns: vec![Pattern::PingPong, Pattern::OneWay, Pattern::BothWays],
+            operations: Operation::ALL.to_vec(),
+            thread_level: ThreadLevel::Single,
+            max_time: Duration::from_secs(20),
+            operation_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(120),
+            seed: 1,
+            expect: None,
+        }
+    }
+}
+
+/// Which ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PairsAsked {
+    /// Every two.
+    All,
+    /// These.
+    These(Vec<[usize; 2]>),
+}
+
+/// What is expected of MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    /// MPI takes device memory in every operation tried, whichever way it goes.
+    Aware,
+    /// That, and from device to device.
+    Direct,
+    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link.
+    Near,
+}

@@ -1,0 +1,225 @@
+//! What supervisors know of messages: what ranks wait for, what the end of a session means, and the exit code of a run.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use analysis::mpi_adapters::{Nearness, nearness};
+use exchange::verdict::{Awareness, Transport, verdict};
+use exchange::{Attempt, Case, Doing, Found, Operation, Outcome, PairFound, Path, Pattern};
+use experiments::document::DocumentState;
+use experiments::supervised::{
+    PlaceAsked, RankProcess, RankSession, SessionEnd, SessionOutcome, Supervised, SupervisedRun, signal_name,
+};
+use experiments::{Exit, Fault};
+use report::MpiDocument;
+use report::document::Status;
+
+use super::document::document;
+use super::facts::MessageRanks;
+use super::options::{Expectation, MessageOptions};
+use super::session;
+
+impl Supervised for MessageOptions {
+    type Met = MessageRanks;
+    type Doing = Doing;
+    type Found = Found;
+    type Document = MpiDocument;
+
+    fn place_asked(&self) -> PlaceAsked<'_> {
+        let (cpus, gpus) = (self.cpus.as_ref(), self.gpus.as_ref());
+        PlaceAsked { cpus, gpus, membind: self.membind, backend: self.backend }
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    fn operation_limit(&self) -> (Duration, &'static str) {
+        (self.operation_timeout, "--operation-timeout")
+    }
+
+    fn session(&self, session: &RankSession<Self>) -> Result<Exit, Fault> {
+        session::run(session)
+    }
+
+    fn processes(met: &MessageRanks) -> Vec<RankProcess> {
+        met.ranks.iter().map(|rank| rank.location.session.clone()).collect()
+    }
+
+    fn awaited(doing: &Doing, _: &[RankProcess]) -> Option<Vec<usize>> {
+        match doing {
+            Doing::Case { ranks, .. } | Doing::Operation { ranks, .. } => Some(ranks.to_vec()),
+            Doing::Else => None,
+        }
+    }
+
+    fn is_interrupted(found: &Found) -> bool {
+        found.interrupted
+    }
+
+    /// What is known of the operation in which a session ended, is said of it.
+    fn settle(&self, found: &mut Found, ending: &SessionOutcome<Doing>) {
+        let outcome = match &ending.end {
+            SessionEnd::Hung => Outcome::Hang(self.operation_timeout.as_secs()),
+            SessionEnd::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
+            SessionEnd::Left(status) => match status.signal() {
+                Some(signal) => Outcome::Crash(signal_name(signal)),
+                None => {
+                    Outcome::Crash(format!("MPI ended the process with code {}", status.code().unwrap_or_default()))
+                }
+            },
+            SessionEnd::Over | SessionEnd::Signalled => return,
+        };
+        let (ranks, operation, bytes) = match ending.doing {
+            Doing::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
+            Doing::Case { ranks, case: Case { path: Path::GpuAware, pattern, bytes } } => {
+                let operation = if pattern == Pattern::PingPong { Operation::Send } else { Operation::Isend };
+                (ranks, operation, bytes)
+            }
+            _ => return,
+        };
+        let Some(pair) = found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
+        pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
+        pair.attempts.push(Attempt { operation, bytes, outcome });
+        // Those asked for that come after the one that MPI did not survive.
+        let known: Vec<Operation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
+        let missing = self.operations.iter().copied().filter(|operation| !known.contains(operation));
+        pair.attempts.extend(missing.map(|operation| Attempt { operation, bytes: 0, outcome: Outcome::NotTried }));
+    }
+
+    fn ended(
+        &self,
+        met: &MessageRanks,
+        found: &Found,
+        ending: &SessionOutcome<Doing>,
+    ) -> (Status, Exit, Option<String>) {
+        let (status, exit) = ended(self, met.pairs.len(), found, ending);
+        // Why the first case that has no figure has none.
+        let trouble = || found.pairs.iter().flat_map(|pair| &pair.cases).find_map(|case| case.trouble.clone());
+        let failed = || if status == Status::Failed { trouble() } else { None };
+        (status, exit, ending.why.clone().or_else(failed))
+    }
+
+    fn document(&self, run: &SupervisedRun, met: &MessageRanks, found: &Found, state: DocumentState) -> MpiDocument {
+        document(self, run, met, found, state)
+    }
+
+    fn expected(&self, document: &mut MpiDocument) -> Exit {
+        if self.expect != Some(Expectation::Near) {
+            return Exit::Ok;
+        }
+        let exit = near(document);
+        document.exit_code = Some(exit.code());
+        exit
+    }
+}
+
+/// How the run of so many pairs stands at its end.
+fn ended(options: &MessageOptions, pairs: usize, found: &Found, ending: &SessionOutcome<Doing>) -> (Status, Exit) {
+    if let Some(signal) = ending.signal {
+        return (Status::Interrupted, signal);
+    }
+    let cases = || found.pairs.iter().flat_map(|pair| &pair.cases);
+    // What MPI does wrong with device memory is what is looked for: a finding, and no fault of the run. Wrong bytes of host memory are one.
+    let host = cases().any(|case| {
+        case.case.path != Path::GpuAware && case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"))
+    });
+    if host {
+        return (Status::DataCorrupt, Exit::DataCorrupt);
+    }
+    let figures = cases().filter(|case| case.trouble.is_none() && !case.block_ns.is_empty()).count();
+    if figures == 0 {
+        return (Status::Failed, Exit::NoResult);
+    }
+    let ended_by_mpi = |pair: &PairFound| {
+        pair.attempts.iter().any(|attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_)))
+    };
+    // A library that died in an operation that it was tried with did what was asked: it answered, if no pair is left that it was not tried with.
+    let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
+    let answered = ending.end == SessionEnd::Over || (last && found.pairs.iter().any(ended_by_mpi));
+    let all = cases().all(|case| case.trouble.is_none() || case.case.path == Path::GpuAware);
+    if !answered || !all {
+        return (Status::Partial, Exit::Partial);
+    }
+    let harms =
+        |attempt: &Attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_) | Outcome::Garbage(_));
+    if found.pairs.iter().flat_map(|pair| &pair.attempts).any(harms) {
+        return (Status::Complete, Exit::Finding);
+    }
+    (Status::Complete, expected(options.expect, found))
+}
+
+/// The exit where MPI is expected to do something with device memory.
+fn expected(expect: Option<Expectation>, found: &Found) -> Exit {
+    // Of adapters the document tells.
+    let Some(expect) = expect.filter(|expect| *expect != Expectation::Near) else { return Exit::Ok };
+    let mut exit = Exit::Ok;
+    for pair in &found.pairs {
+        let said = verdict(pair);
+        let holds = match (expect, said.awareness, said.transport) {
+            (_, Awareness::Unknown, _) => None,
+            (Expectation::Aware, awareness, _) => Some(awareness == Awareness::Aware),
+            (Expectation::Direct, Awareness::Aware, Transport::Unknown) => None,
+            (_, awareness, transport) => Some(awareness == Awareness::Aware && transport == Transport::Direct),
+        };
+        match holds {
+            Some(true) => {}
+            Some(false) => return Exit::Finding,
+            None => exit = Exit::Undecided,
+        }
+    }
+    if found.pairs.is_empty() { Exit::Undecided } else { exit }
+}
+
+/// The exit where near adapters are expected; where none was counted, the document says why.
+fn near(document: &mut MpiDocument) -> Exit {
+    if document.pairs.iter().all(|pair| pair.carried.is_empty()) {
+        let why = "no message went between two hosts, or there was no time or counter for it";
+        document.notes.push(format!("--expect near: no network adapter was counted: {why}"));
+    }
+    match nearness(document) {
+        Nearness::Near => Exit::Ok,
+        Nearness::Far => Exit::Finding,
+        Nearness::Unknown => Exit::Undecided,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange::CaseFound;
+
+    use super::*;
+
+    fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
+        let case = Case { path: Path::Host, pattern: Pattern::PingPong, bytes: 8 };
+        let measured = CaseFound {
+            case,
+            block_ns: vec![500.0],
+            gpu_bytes_per_s: Vec::new(),
+            rounds: 1,
+            verified_bytes: 16,
+            stop: None,
+            trouble: None,
+        };
+        let placed = [[None, None], [None, None]];
+        PairFound { ranks, cases: vec![measured], attempts, counted: None, carried: Vec::new(), peer: None, placed }
+    }
+
+    #[test]
+    fn a_crash_is_the_answer_of_a_run_only_where_no_pair_is_left() {
+        let crash = || {
+            let outcome = Outcome::Crash("SIGSEGV".to_owned());
+            vec![Attempt { operation: Operation::Send, bytes: 1024, outcome }]
+        };
+        let ended = |pairs: usize, found: Vec<PairFound>| {
+            let (end, doing) = (SessionEnd::Hung, Doing::Else);
+            let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
+            super::ended(&MessageOptions::default(), pairs, &Found { pairs: found, interrupted: false }, &ending)
+        };
+        assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
+        // One not begun, and one whose device memory was not.
+        assert_eq!(ended(2, vec![pair([0, 1], crash())]), (Status::Partial, Exit::Partial));
+        let other = pair([0, 2], Vec::new());
+        assert_eq!(ended(2, vec![pair([0, 1], crash()), other]), (Status::Partial, Exit::Partial));
+    }
+}
