@@ -1,7 +1,7 @@
 //! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
 //!
 //! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs work that computes;
-//!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a figure of one;
+//!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
 //! * `standing` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
@@ -46,6 +46,7 @@ pub mod measured_links;
 pub mod moving;
 pub mod mpi;
 pub mod mpi_adapters;
+pub mod mpi_answer;
 pub mod mpi_figure;
 pub mod mpi_matrix;
 pub mod mpi_rails;

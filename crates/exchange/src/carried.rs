@@ -1,7 +1,7 @@
 //! Which network adapters carried two ranks' messages: what each adapter of a host counted while nothing was sent and while known bytes were, by turns.
 //!
 //! The pair is alone: no other rank of the launch sends meanwhile. What others send over the same adapters goes on, so what was counted in a window of messages is lessened by what
-//! the windows at rest before and after it counted in as long a time, and many windows say how well the rest is known. Left out: which adapter is near (the caller's), and what the
+//! the windows at rest before and after it counted in as long a time, and many windows say how well the rest is known. Left out: which adapter is near (`host_adapters`), and what the
 //! windows come to (the document's).
 //!
 //! Nor is it told which switches messages passed, and which port of a PCI function sent them.
@@ -15,12 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::{Case, Pattern};
 use crate::end::{End, warm_rounds};
 use crate::fault::ExchangeFault;
-
-/// Reads what each network adapter of this rank's host has sent and received.
-pub trait Adapters {
-    /// Bytes sent and received since some time in the past, adapter by adapter in an order that stays; `None` where they cannot be read.
-    fn read(&self) -> Vec<Option<[u64; 2]>>;
-}
+use crate::host_adapters::HostAdapters;
 
 /// What one adapter counted for each byte of messages, window by window: 1.0 is as much as the rank sent. Empty where nothing can be said: its counters
 /// cannot be read, or no message goes that way.
@@ -55,11 +50,11 @@ struct Mark {
 /// Sends so many rounds of a case in each window of messages.
 pub(crate) fn carry(
     end: &mut End,
-    adapters: Option<&dyn Adapters>,
+    adapters: Option<&HostAdapters>,
     case: Case,
     rounds: u32,
 ) -> Result<Vec<PerByte>, ExchangeFault> {
-    let mark = || Mark { ns: clock::now_ns(), counted: adapters.map(Adapters::read).unwrap_or_default() };
+    let mark = || Mark { ns: clock::now_ns(), counted: adapters.map(HostAdapters::read).unwrap_or_default() };
     let rest = || thread::sleep(Duration::from_nanos(WINDOW_NS));
     let mut marks = vec![mark()];
     for _ in 0..WINDOWS {

@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use device::{PeerCopier, PeerPath};
 use engine::{Look, clock};
+use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Exchange};
 
-use crate::carried::{Adapters, carry};
+use crate::carried::carry;
 use crate::case::{Case, GpuThreadAt, Path};
 use crate::end::End;
 use crate::fault::ExchangeFault;
-use crate::found::{Counted, Doing, LinkBytes, Placed};
+use crate::found::{Counted, Doing, Found, LinkBytes, Placed};
 use crate::gpu_thread::GpuThread;
+use crate::host_adapters::HostAdapters;
+use crate::link_counters::PairCounters;
 use crate::memory::Memory;
 use crate::order::{Answer, Order, read, write};
-use crate::watch::{Journal, Traffic};
 
 /// How long a rank sleeps that has nothing to do: not so long that a block waits for it.
 pub(crate) const NAP: Duration = Duration::from_micros(100);
@@ -31,9 +33,9 @@ pub struct Here<'a> {
     /// Makes peer copies to another rank's device, or says why there are none.
     pub reach: &'a dyn Fn(usize) -> Result<Box<dyn PeerCopier>, String>,
     /// Reads the links' counters, where that can be done.
-    pub traffic: Option<&'a dyn Traffic>,
+    pub links: Option<&'a PairCounters>,
     /// Reads the counters of this host's network adapters; `None` where there is no other host.
-    pub adapters: Option<&'a dyn Adapters>,
+    pub adapters: Option<&'a HostAdapters>,
     /// Its threads that copy to the GPU, where there are any.
     pub gpu_threads: &'a [GpuThread],
 }
@@ -57,7 +59,7 @@ impl Here<'_> {
             | Order::Count { with, .. }
             | Order::Carry { with, .. } => *with,
         };
-        let (rank, traffic, adapters) = (self.rank, self.traffic, self.adapters);
+        let (rank, links, adapters) = (self.rank, self.links, self.adapters);
         let mut end = End::new(self.mpi, self.memory, rank, with);
         match order {
             Order::Rounds { case: Case { path: Path::GpuThread(at), .. }, rounds, .. } => {
@@ -81,7 +83,7 @@ impl Here<'_> {
             Order::Attempt { operation, bytes, key, .. } => {
                 end.attempt(*operation, *bytes, *key).map(|wrong| Answer::Checked(*bytes as u64, wrong))
             }
-            Order::Count { bytes, messages, .. } => count(&mut end, traffic, *bytes, *messages).map(Answer::Counted),
+            Order::Count { bytes, messages, .. } => count(&mut end, links, *bytes, *messages).map(Answer::Counted),
             Order::Carry { case, rounds, .. } => carry(&mut end, adapters, *case, *rounds).map(Answer::Carried),
             _ => Ok(Answer::Took(0)),
         }
@@ -123,12 +125,12 @@ fn thread(threads: &[GpuThread], at: GpuThreadAt) -> Result<&GpuThread, Exchange
 
 fn count(
     end: &mut End,
-    traffic: Option<&dyn Traffic>,
+    links: Option<&PairCounters>,
     bytes: usize,
     messages: u32,
 ) -> Result<Option<Counted>, ExchangeFault> {
     let with = end.calls.with();
-    let read = || traffic.map(|traffic| traffic.read(with)).unwrap_or_default();
+    let read = || links.map(|links| links.read(with)).unwrap_or_default();
     let less = |after: [LinkBytes; 2], before: [LinkBytes; 2]| [after[0].since(before[0]), after[1].since(before[1])];
     // Once that does not count: its time is how long the links are looked at while nothing is sent.
     let start = clock::now_ns();
@@ -146,14 +148,18 @@ fn count(
     let [source, destination] = less(after, before);
     let counted =
         Counted { bytes: bytes as u64 * u64::from(messages), source, destination, idle: less(before, at_rest) };
-    Ok(traffic.map(|_| counted))
+    Ok(links.map(|_| counted))
 }
 
 /// Does what the leader says until it is over.
 ///
 /// # Errors
 /// The transport between the ranks failed.
-pub fn follow(here: &mut Here, comm: &mut Communicator, journal: &mut dyn Journal) -> Result<(), ExchangeFault> {
+pub fn follow(
+    here: &mut Here,
+    comm: &mut Communicator,
+    journal: &mut dyn SessionJournal<Doing, Found>,
+) -> Result<(), ExchangeFault> {
     loop {
         let Some(message) = comm.try_receive()? else {
             thread::sleep(NAP);

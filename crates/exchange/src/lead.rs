@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use experiments::supervised::SessionJournal;
 use ranks::Communicator;
 use stats::interval::median;
 use stats::random::SplitMix64;
@@ -22,7 +23,6 @@ use crate::follow::{Here, NAP, doing};
 use crate::found::{CaseFound, Counted, Doing, Found, PairFound, Placed};
 use crate::operation::{Attempt, Operation, Outcome};
 use crate::order::{Answer, Order, SILENT, outcome, read, write};
-use crate::watch::Journal;
 
 /// What is measured, and how long.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ struct Work<'a, 'w, 'h> {
     here: &'a mut Here<'h>,
     comm: &'a mut Communicator<'w>,
     interrupted: &'a AtomicBool,
-    journal: &'a mut dyn Journal,
+    journal: &'a mut dyn SessionJournal<Doing, Found>,
     random: SplitMix64,
     found: Found,
     key: u64,
@@ -98,7 +98,7 @@ impl Lead {
         here: &mut Here,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
-        journal: &mut dyn Journal,
+        journal: &mut dyn SessionJournal<Doing, Found>,
     ) -> Result<Found, ExchangeFault> {
         let random = SplitMix64::new(self.seed);
         let mut work = Work {

@@ -4,21 +4,23 @@
 //! ```text
 //! Case ─► Order ─► End: rounds ─► CaseFound ┐
 //! Operation ─► Order ─► End: attempt ───────┼─► Found ─► verdict
-//! Traffic before and after ─────────────────┘
+//! Links before and after ────────────────────┘
+//! MessageOptions ─► session of each rank (all of the above) ─► supervisor of rank 0 ─► MpiDocument
 //! ```
 //!
+//! * `run` from [`MessageOptions`] to the document: give them to `experiments::supervised::run` as one rank of a launch;
 //! * `case` what is measured: a path, a pattern, a size; `found` what came of it;
 //! * `memory` one rank's memory, on the host and on its device; `end` its calls of MPI, `attempt` those that MPI may not survive (`operation`);
-//! * `carried` what each network adapter counted while messages went between hosts;
+//! * `carried` what each network adapter (`host_adapters`) counted while messages went between hosts; `link_counters` what GPUs' links did;
 //! * `gpu_thread` a thread of a rank that copies to its device beside the messages;
-//! * `order` what the leader tells the ranks; `lead` and `follow` do it; `watch` who is told, and who reads the links;
+//! * `order` what the leader tells the ranks; `lead` and `follow` do it;
 //! * `verdict` what it comes to: pure.
 //!
 //! The engine does not run these cases: the two ranks of an exchange must do the same number of rounds, whatever a clock or a signal says, or one of them waits for
 //! ever; and a call that MPI does not survive must cost nothing that was measured before. So a process that only watches (`experiments::supervised`) starts the one
-//! that runs this, and is told everything as soon as it is known ([`Journal`]).
+//! that runs this, and is told everything as soon as it is known.
 //!
-//! Left out: where ranks go (placement), the document and its words (report), reading links' counters (topo).
+//! Left out: where ranks go (placement), the document's words (analysis), how counters are read (topo).
 
 mod attempt;
 mod calls;
@@ -29,22 +31,18 @@ mod fault;
 mod follow;
 mod found;
 mod gpu_thread;
+mod host_adapters;
 mod lead;
+mod link_counters;
 mod memory;
 mod operation;
 mod order;
+mod run;
 mod sync;
 pub mod verdict;
-mod watch;
 
-pub use carried::{Adapters, Carried, PerByte};
-pub use case::{COPY_BYTES, Case, GpuThreadAt, Path, Pattern, cases, window};
-pub use end::End;
-pub use fault::ExchangeFault;
-pub use follow::{Here, follow};
+pub use carried::{Carried, PerByte};
+pub use case::{Case, GpuThreadAt, Path, Pattern};
 pub use found::{CaseFound, Counted, Doing, Found, LinkBytes, PairFound, Placed};
-pub use gpu_thread::GpuThread;
-pub use lead::Lead;
-pub use memory::Memory;
 pub use operation::{Attempt, Operation, Outcome, Wrong};
-pub use watch::{Journal, Traffic};
+pub use run::{Expectation, MessageOptions, MessageRanks, PairsAsked, RankFacts, ThreadSpot};

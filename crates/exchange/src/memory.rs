@@ -53,11 +53,6 @@ impl Memory {
         self.device.iter_mut().for_each(|device| device.shared_thread());
     }
 
-    /// Whether there is a device.
-    pub fn has_device(&self) -> bool {
-        self.device.is_some()
-    }
-
     /// Bytes from the beginning of what is sent to that of what is received.
     pub fn half(&self) -> usize {
         self.half

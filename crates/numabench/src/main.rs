@@ -8,7 +8,6 @@ mod cmd;
 mod examples;
 mod fleet;
 mod laplace;
-mod mpi;
 mod output_file;
 mod progress;
 mod result_output;

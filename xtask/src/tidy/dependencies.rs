@@ -30,7 +30,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hostmem", &["engine", "stats", "sys"]),
     ("kernels", &["device", "engine", "pingpong", "placement", "stats", "topo"]),
     ("pingpong", &["device", "engine", "placement", "ranks", "stats", "topo"]),
-    ("exchange", &["device", "engine", "ranks", "stats"]),
+    (
+        "exchange",
+        &["analysis", "device", "engine", "experiments", "launch", "placement", "ranks", "report", "stats", "topo"],
+    ),
     ("laplace", &["device", "engine", "kernels", "ranks", "stats"]),
     ("exec", &["placement", "ranks", "stats", "sys", "topo"]),
     ("launchers", &["placement", "ranks", "stats", "topo"]),

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use exchange::Operation;
+use exchange::{Expectation, MessageOptions, Operation, PairsAsked};
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
 
 use super::options::each;
 use super::{Backend, ColorChoice, Sizes, duration, membind, sizes, whole};
-use crate::mpi::options::{Expectation, MessageOptions, PairsAsked};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use exchange::{Attempt, Carried, CaseFound, Found, GpuThreadAt, Outcome, PairFound, Path, PerByte, Placed, verdict};
+use analysis::mpi_answer;
 use experiments::Exit;
 use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
@@ -18,7 +18,11 @@ use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::ThreadSpot;
 use super::matrix;
 use super::options::MessageOptions;
-use super::words;
+use crate::carried::{Carried, PerByte};
+use crate::case::{GpuThreadAt, Path};
+use crate::found::{CaseFound, Found, PairFound, Placed};
+use crate::operation::{Attempt, Operation, Outcome};
+use crate::verdict;
 
 /// Variables that decide how an MPI library sends: shown as they were set.
 const VARIABLES: [&str; 20] = [
@@ -88,7 +92,7 @@ pub fn document(
         pairs,
         notes: notes(&met.ranks),
     };
-    document.verdict = words::verdict(&document);
+    document.verdict = mpi_answer::verdict(&document);
     document
 }
 
@@ -149,7 +153,7 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
 
 fn device_memory(found: &PairFound) -> MpiDeviceMemory {
     let said = verdict::verdict(found);
-    let names = |operations: &[exchange::Operation]| operations.iter().map(|o| o.name().to_owned()).collect();
+    let names = |operations: &[Operation]| operations.iter().map(|o| o.name().to_owned()).collect();
     let witness = |witness: verdict::Witness| MpiWitness {
         name: witness.name.to_owned(),
         says: witness.says.to_owned(),

@@ -1,8 +1,11 @@
-//! The answer in sentences: what MPI does with device memory, the figures, and what to set.
+//! What a measurement of messages found, in the sentences read first: what MPI does with device memory, the figures, and what to set.
 
 use report::MpiDocument;
 use report::document::Status;
 use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
+
+use crate::words::capital;
+use crate::{mpi_adapters, mpi_matrix, mpi_rails, mpi_threads};
 
 /// From this size on a message has a rate worth naming.
 const LARGE: u64 = 1 << 20;
@@ -14,7 +17,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         return vec![format!("No figure was measured: {why}.")];
     }
     if let Some(matrix) = document.matrix.as_ref().filter(|_| !document.pairs.is_empty()) {
-        lines.extend(analysis::mpi_matrix::verdict(document, matrix));
+        lines.extend(mpi_matrix::verdict(document, matrix));
         // The same of most pairs: each sentence once.
         for pair in document.pairs.iter().filter(|pair| !pair.operations.is_empty()) {
             let said = pair.device_memory.as_ref().map(|memory| aware(memory, pair));
@@ -29,7 +32,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             String::new()
         };
         // Whoever asked for threads asked for this.
-        lines.extend(analysis::mpi_threads::verdict(pair).into_iter().map(|said| format!("{who}{said}")));
+        lines.extend(mpi_threads::verdict(pair).into_iter().map(|said| format!("{who}{said}")));
         if let Some(memory) = &pair.device_memory {
             lines.push(format!("{who}{}", aware(memory, pair)));
             lines.extend(turn(memory, pair));
@@ -41,8 +44,8 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
             lines.push(advice);
         }
     }
-    lines.extend(analysis::mpi_adapters::verdict(document));
-    lines.extend(analysis::mpi_rails::verdict(document));
+    lines.extend(mpi_adapters::verdict(document));
+    lines.extend(mpi_rails::verdict(document));
     if lines.is_empty() {
         lines.push("Nothing was measured yet.".to_owned());
     }
@@ -135,7 +138,7 @@ fn figures(pair: &MpiPair) -> Option<String> {
         ("host", "host to host"),
     ];
     let parts: Vec<String> = heads.into_iter().filter_map(|(path, head)| figure(pair, path, head)).collect();
-    (!parts.is_empty()).then(|| format!("{}.", analysis::words::capital(&parts.join("; "))))
+    (!parts.is_empty()).then(|| format!("{}.", capital(&parts.join("; "))))
 }
 
 fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
@@ -204,7 +207,7 @@ mod tests {
     #[test]
     fn two_ranks_on_one_gpu_are_told_that_it_changes_between_their_processes() -> Result<(), Box<dyn std::error::Error>>
     {
-        let kept = include_bytes!("../../../render/tests/results/documents/mpi-1.0-aware.json");
+        let kept = include_bytes!("../../render/tests/results/documents/mpi-1.0-aware.json");
         let mut document = MpiDocument::from_json(kept)?;
         let is_said = |document: &MpiDocument| {
             verdict(document).iter().any(|line| line.contains("Both ranks use GPU") && line.contains("NVIDIA MPS"))

@@ -1,9 +1,8 @@
-//! The network adapters of a rank's host: what each is to the rank, and their counters, as exchanges ask for them.
+//! The network adapters of a rank's host: what each is to the rank, and their counters.
 //!
 //! An adapter is near where one of its NUMA nodes is one of the rank's GPU, or of its PU where the rank has no GPU or nobody tells where that is. The adapter's nodes are the topology's
 //! where it knows the PCI function, else the kernel's number.
 
-use exchange::Adapters;
 use placement::{RankPlan, TargetId, nic};
 use report::mpi::MpiAdapter;
 use stats::IdSet;
@@ -13,7 +12,7 @@ use topo::nic_counters::{NicCounters, nic_counters};
 use topo::{Nic, Topology};
 
 /// The adapters of this host, in one order.
-pub struct HostAdapters {
+pub(crate) struct HostAdapters {
     root: FsRoot,
     nics: Vec<NicCounters>,
     /// What each is to this rank.
@@ -28,10 +27,9 @@ impl HostAdapters {
         let of_rank = nics.iter().map(|nic| of_rank(nic, known, &own, &root)).collect();
         Self { root, nics, of_rank }
     }
-}
 
-impl Adapters for HostAdapters {
-    fn read(&self) -> Vec<Option<[u64; 2]>> {
+    /// Bytes that each has sent and received since some time in the past; `None` where they cannot be read.
+    pub(crate) fn read(&self) -> Vec<Option<[u64; 2]>> {
         self.nics.iter().map(|nic| nic.read(&self.root).ok()).collect()
     }
 }

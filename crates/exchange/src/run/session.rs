@@ -7,10 +7,6 @@ use std::thread;
 use ::launch::{Agreement, Refusal};
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
-use exchange::{
-    Adapters, Doing, ExchangeFault, Found as Results, GpuThread, GpuThreadAt, Here, Journal, Lead, Memory, Traffic,
-    follow,
-};
 use experiments::backends::Found;
 use experiments::supervised::{RankLocation, RankSession, SessionMessage, apart, place_on_node};
 use experiments::watchdog::NOT_OPEN;
@@ -22,12 +18,18 @@ use stats::stop::{Patience, Rule};
 use topo::Topology;
 use topo::fs_root::FsRoot;
 
-use super::adapters::HostAdapters;
 use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
-use super::traffic::Counters;
+use crate::case::GpuThreadAt;
+use crate::fault::ExchangeFault;
+use crate::follow::{Here, follow};
+use crate::gpu_thread::GpuThread;
+use crate::host_adapters::HostAdapters;
+use crate::lead::Lead;
+use crate::link_counters::PairCounters;
+use crate::memory::Memory;
 
 /// The largest message: an MPI count is an `int`.
 const MOST_BYTES: u64 = 1 << 30;
@@ -189,12 +191,12 @@ impl Rank<'_> {
         comm: &mut Communicator,
         interrupted: &AtomicBool,
     ) -> Result<(), ExchangeFault> {
-        let session = self.session;
+        let mut session = self.session;
         let place = comm.place();
         let here = &met.ranks[place.rank];
         let on_this_host = |rank: &RankFacts| (rank.host() == here.host()).then_some(rank.location.gpu).flatten();
         let gpus: Vec<Option<PciAddress>> = met.ranks.iter().map(on_this_host).collect();
-        let counters = Counters::open(here.location.gpu, gpus.clone());
+        let counters = PairCounters::open(here.location.gpu, gpus.clone());
         let len = memory.half();
         let reach = |with: usize| self.reach(device, gpus.get(with).copied().flatten(), len);
         let mut here = Here {
@@ -202,15 +204,15 @@ impl Rank<'_> {
             mpi: mpi.exchange(),
             memory,
             reach: &reach,
-            adapters: self.adapters.as_ref().map(|adapters| -> &dyn Adapters { adapters }),
-            traffic: counters.as_ref().map(|counters| -> &dyn Traffic { counters }),
+            adapters: self.adapters.as_ref(),
+            links: counters.as_ref(),
             gpu_threads,
         };
         session.tell(&SessionMessage::Met(met.clone()));
         if place.rank != 0 {
-            return follow(&mut here, comm, &mut Telling(session));
+            return follow(&mut here, comm, &mut session);
         }
-        let found = self.lead(met).run(&met.pairs, &mut here, comm, interrupted, &mut Telling(session))?;
+        let found = self.lead(met).run(&met.pairs, &mut here, comm, interrupted, &mut session)?;
         session.tell(&SessionMessage::Found(found));
         Ok(())
     }
@@ -285,19 +287,6 @@ fn gpu_threads(ranks: &[RankFacts]) -> Vec<GpuThreadAt> {
     let has = |rank: &RankFacts, at| rank.gpu_threads.iter().any(|thread| thread.at == at);
     let all = |at: &GpuThreadAt| ranks.iter().all(|rank| has(rank, *at));
     [GpuThreadAt::Near, GpuThreadAt::Apart].into_iter().filter(all).collect()
-}
-
-/// Passes everything on to the supervisor.
-struct Telling<'a>(&'a RankSession<'a, MessageOptions>);
-
-impl Journal for Telling<'_> {
-    fn doing(&mut self, what: &Doing) {
-        self.0.tell(&SessionMessage::Doing(what.clone()));
-    }
-
-    fn found(&mut self, found: &Results) {
-        self.0.tell(&SessionMessage::Found(found.clone()));
-    }
 }
 
 #[cfg(test)]

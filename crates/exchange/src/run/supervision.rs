@@ -4,8 +4,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use analysis::mpi_adapters::{Nearness, nearness};
-use exchange::verdict::{Awareness, Transport, verdict};
-use exchange::{Attempt, Case, Doing, Found, Operation, Outcome, PairFound, Path, Pattern};
 use experiments::document::DocumentState;
 use experiments::supervised::{
     PlaceAsked, RankProcess, RankSession, SessionEnd, SessionOutcome, Supervised, SupervisedRun, signal_name,
@@ -18,6 +16,10 @@ use super::document::document;
 use super::facts::MessageRanks;
 use super::options::{Expectation, MessageOptions};
 use super::session;
+use crate::case::{Case, Path, Pattern};
+use crate::found::{Doing, Found, PairFound};
+use crate::operation::{Attempt, Operation, Outcome};
+use crate::verdict::{Awareness, Transport, verdict};
 
 impl Supervised for MessageOptions {
     type Met = MessageRanks;
@@ -186,9 +188,8 @@ fn near(document: &mut MpiDocument) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use exchange::CaseFound;
-
     use super::*;
+    use crate::found::CaseFound;
 
     fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
         let case = Case { path: Path::Host, pattern: Pattern::PingPong, bytes: 8 };

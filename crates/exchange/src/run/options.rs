@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use exchange::{Operation, Pattern};
 use experiments::options::Backend;
 use placement::{Membind, RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
+
+use crate::case::Pattern;
+use crate::operation::Operation;
 
 /// Messages between ranks of a launch.
 #[derive(Clone, Debug)]

@@ -1,26 +1,26 @@
-//! The links' counters of two ranks' GPUs, as exchanges ask for them.
+//! The links' counters of two ranks' GPUs.
 
-use exchange::{LinkBytes, Traffic};
 use stats::PciAddress;
 use topo::LinkCounters;
 
+use crate::found::LinkBytes;
+
 /// Counters of this rank's GPU, and of those of the others on its node.
-pub struct Counters {
+pub(crate) struct PairCounters {
     counters: LinkCounters,
     own: PciAddress,
     /// By rank; `None` for one without a GPU here.
     others: Vec<Option<PciAddress>>,
 }
 
-impl Counters {
+impl PairCounters {
     /// Opens the counters of NVIDIA's management library, where there is one.
     pub fn open(own: Option<PciAddress>, others: Vec<Option<PciAddress>>) -> Option<Self> {
         Some(Self { own: own?, others, counters: LinkCounters::open()? })
     }
-}
 
-impl Traffic for Counters {
-    fn read(&self, with: usize) -> [LinkBytes; 2] {
+    /// What went through the links of this rank's GPU and of that of rank `with`, since some time in the past; nothing where it cannot be read.
+    pub(crate) fn read(&self, with: usize) -> [LinkBytes; 2] {
         let of = |pci: Option<PciAddress>| {
             let bytes = pci.map(|pci| self.counters.read(pci)).unwrap_or_default();
             LinkBytes { nvlink: bytes.nvlink, pcie: bytes.pcie }

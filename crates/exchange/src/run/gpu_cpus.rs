@@ -1,6 +1,5 @@
 //! `--gpu-cpus`: the PUs of a rank's threads that copy to its GPU beside the one that calls MPI. Pure.
 
-use exchange::GpuThreadAt;
 use experiments::Fault;
 use placement::{RowsBy, rows};
 use serde::{Deserialize, Serialize};
@@ -8,6 +7,8 @@ use stats::IdList;
 use stats::units::counted;
 use topo::Topology;
 use topo::model::Core;
+
+use crate::case::GpuThreadAt;
 
 /// Where such a thread runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
