@@ -117,12 +117,3 @@ impl fmt::Display for Doing {
         }
     }
 }
-
-/// Told of everything as it happens.
-pub trait Journal {
-    /// This is done next.
-    fn doing(&mut self, what: Doing);
-
-    /// This is known now. Rank 0 alone knows anything.
-    fn found(&mut self, found: &Found);
-}

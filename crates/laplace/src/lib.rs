@@ -7,12 +7,14 @@
 //!
 //! * `grid` the plane, a rank's share of it, and the solution that the field is held against; `way` the ways of halos;
 //! * `host_fields` and `gpu_fields` a rank's two fields and their iterations; `halos` the messages between neighbours; `rows` what fills and checks rows of either;
-//! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not.
+//! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not;
+//! * `options` what is asked for: give it to `experiments::supervised::run` as one rank of a launch, or as a rank alone; `session` does the work of a rank, `meeting` what ranks tell each
+//!   other before; `supervision` what supervisors make of a session's end, and the exit code; `document` what is shown.
 //!
 //! The engine does not run this: neighbours must do the same number of iterations, whatever a clock or a signal says. So rank 0 says before each block how many there
 //! are. A way whose messages MPI may not survive comes last, in a process that can be lost (`experiments::supervised`).
 //!
-//! Left out: where ranks go (placement), the document and its words (report, analysis).
+//! Left out: where ranks go (placement), the document's words (analysis).
 //!
 //! A block lasts 30 ms, with an iteration before it that does not count; blocks of all ways are interleaved, and `gpu-aware` follows when all others are done.
 //! The time of an iteration is the slowest rank's, by the host's clock. Each way is proven after 16 iterations, cell by cell and by its residual, and again
@@ -25,18 +27,23 @@
 //! read and written once. A rank alone queues 32 iterations at a time and waits at the end of a block. `cpu` is one core a
 //! rank.
 
+mod document;
 mod fault;
 mod found;
 mod gpu_fields;
 mod grid;
 mod halos;
 mod host_fields;
+mod meeting;
+mod options;
 mod rows;
 mod run;
+mod session;
+mod supervision;
 mod way;
 
-pub use fault::LaplaceFault;
-pub use found::{BlockFound, Doing, Found, Journal, Proof, RankFound, Trouble, WayFound};
-pub use grid::{Grid, Share};
-pub use run::{Here, Memory, PROOF_ITERATIONS, Run, bytes_needed};
-pub use way::{Variant, Way, variants};
+pub use found::{BlockFound, Doing, Found, Proof, RankFound, Trouble, WayFound};
+pub use grid::Grid;
+pub use meeting::LaplaceRanks;
+pub use options::LaplaceOptions;
+pub use way::{Variant, Way};

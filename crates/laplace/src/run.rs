@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use device::Device;
 use engine::{Bound, Helpers, Look, Pages, Seen, clock};
-use kernels::jacobi::Precision;
+use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Deadline, Exchange, wire};
 use serde::{Deserialize, Serialize};
 use stats::block_interval::BlockValue;
@@ -15,7 +15,7 @@ use stats::random::SplitMix64;
 use stats::stop::{Rule, StopReason, decide};
 
 use crate::fault::LaplaceFault;
-use crate::found::{BlockFound, Doing, Found, Journal, Proof, RankFound, Trouble, WayFound};
+use crate::found::{BlockFound, Doing, Found, Proof, RankFound, Trouble, WayFound};
 use crate::gpu_fields::{GpuFields, bytes_of};
 use crate::grid::{Grid, Share, Solution};
 use crate::halos::Halos;
@@ -109,8 +109,6 @@ impl Memory {
 pub struct Run {
     /// The plane.
     pub grid: Grid,
-    /// The precision of its cells.
-    pub precision: Precision,
     /// The ways, in the order in which they are shown.
     pub variants: Vec<Variant>,
     /// How many blocks each gets.
@@ -166,7 +164,7 @@ impl Run {
         here: &mut Here,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
-        journal: &mut dyn Journal,
+        journal: &mut dyn SessionJournal<Doing, Found>,
     ) -> Result<Found, LaplaceFault> {
         let solution = Solution::new(self.grid);
         let mut all = All { run: self, solution, here, comm, journal };
@@ -180,7 +178,7 @@ struct All<'a, 'w, 'h> {
     solution: Solution,
     here: &'a mut Here<'h>,
     comm: &'a mut Communicator<'w>,
-    journal: &'a mut dyn Journal,
+    journal: &'a mut dyn SessionJournal<Doing, Found>,
 }
 
 impl All<'_, '_, '_> {
@@ -213,9 +211,9 @@ impl All<'_, '_, '_> {
             Order::Prove(variant) | Order::Block(variant, _) => Doing::Iterations(variant),
             _ => Doing::Else,
         };
-        self.journal.doing(doing);
+        self.journal.doing(&doing);
         let answer = self.performed(order).unwrap_or_else(|fault| Answer::Failed(fault.to_string()));
-        self.journal.doing(Doing::Else);
+        self.journal.doing(&Doing::Else);
         answer
     }
 

@@ -7,7 +7,6 @@ mod args;
 mod cmd;
 mod examples;
 mod fleet;
-mod laplace;
 mod output_file;
 mod progress;
 mod result_output;

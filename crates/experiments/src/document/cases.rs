@@ -128,7 +128,7 @@ fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::
 
 /// What a case moves on each of its ranks.
 #[derive(Clone, Copy)]
-pub(crate) struct Moved {
+pub struct Moved {
     /// Which way.
     pub direction: Direction,
     /// Whether the ranks are at once.
@@ -158,13 +158,7 @@ impl Moved {
 }
 
 /// What a case gave on one rank, whose place this is; `verify`: whether that was asked for.
-pub(crate) fn rank_result(
-    verify: bool,
-    place: &Rank,
-    moved: Moved,
-    result: &RankCase,
-    device: Option<&Device>,
-) -> RankResult {
+pub fn rank_result(verify: bool, place: &Rank, moved: Moved, result: &RankCase, device: Option<&Device>) -> RankResult {
     let rank = place.rank;
     let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
     let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.fits(cache));

@@ -4,13 +4,12 @@
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
 pub(crate) mod bounds;
-pub(crate) mod cases;
+pub mod cases;
 pub mod collect;
 pub(crate) mod devices;
 mod environment;
-pub(crate) mod nodes;
+pub mod nodes;
 pub mod of_experiment;
-pub mod of_laplace;
 pub mod part;
 mod penalties;
 pub(crate) mod settings;

@@ -58,7 +58,7 @@ fn digest(topology: &Topology) -> String {
 }
 
 /// The nodes, with what each has otherwise than most.
-pub(crate) fn nodes(parts: &[Part]) -> Vec<Node> {
+pub fn nodes(parts: &[Part]) -> Vec<Node> {
     let firsts: Vec<(&Part, &NodeFacts)> = parts.iter().filter_map(|part| Some((part, part.node.as_ref()?))).collect();
     let all: Vec<NodeFacts> = firsts.iter().map(|(_, facts)| (*facts).clone()).collect();
     let differs = differences(&all);

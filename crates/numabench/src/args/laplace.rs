@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::laplace::{Grid, Way};
+use ::laplace::{Grid, LaplaceOptions, Way};
 use clap::ValueEnum;
 use placement::Selection;
 use stats::IdList;
 
 use super::{Backend, ColorChoice, duration, membind, whole};
-use crate::laplace::options::LaplaceOptions;
 
 /// `numabench laplace`.
 #[derive(Debug, clap::Args)]

@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
-use ::laplace::{Grid, Way};
 use experiments::options::Backend;
 use kernels::jacobi::Precision;
 use placement::{Membind, Selection};
 use stats::IdList;
+use stats::stop::{Patience, Rule};
+
+use crate::grid::Grid;
+use crate::way::Way;
+
+/// Blocks of a way, and the interval to reach.
+pub(crate) const RULE: Rule =
+    Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 
 /// Jacobi's iteration over the ranks of a launch.
 #[derive(Clone, Debug)]

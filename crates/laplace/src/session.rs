@@ -3,7 +3,6 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 
-use ::laplace::{Doing, Found as Results, Here, Journal, Memory, Run, Share, Variant};
 use ::launch::{Agreement, Refusal, Stopped};
 use device::Device;
 use engine::{Bound, Helpers};
@@ -14,17 +13,16 @@ use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
 use placement::{Plan, RankPlan};
 use ranks::Mpi;
-use stats::stop::{Patience, Rule};
 use topo::Topology;
 
-use super::meeting::{LaplaceRanks, Room, fits, ways};
-use super::options::LaplaceOptions;
+use crate::grid::Share;
+use crate::meeting::{LaplaceRanks, Room, fits, ways};
+use crate::options::{LaplaceOptions, RULE};
+use crate::run::{Here, Memory, Run};
+use crate::way::Variant;
 
 /// What is said where the fields are not made.
 const NOT_LAID_OUT: [&str; 2] = ["the fields of a rank were not laid out", NOT_OPEN[1]];
-
-/// Blocks of a way, and the interval to reach.
-pub const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(session: &RankSession<LaplaceOptions>) -> Result<Exit, Fault> {
@@ -73,7 +71,7 @@ impl Rank<'_> {
         kept: &mut Option<Memory>,
         interrupted: &AtomicBool,
     ) -> Result<(), Fault> {
-        let (session, options) = (self.session, self.session.kind);
+        let (mut session, options) = (self.session, self.session.kind);
         let place = agreement.place();
         let location = RankLocation::own(place, self.topology, self.found, self.plan);
         let (ranks, variants) = agreement.agree(Ok(location), |ranks: Vec<RankLocation>| -> Result<_, Fault> {
@@ -101,17 +99,9 @@ impl Rank<'_> {
             platform: local.platform(),
             environment: local.environment(),
         }));
-        let run = Run {
-            grid: options.grid,
-            precision: options.precision,
-            variants,
-            rule: RULE,
-            max_time: options.max_time,
-            seed: options.seed,
-        };
+        let run = Run { grid: options.grid, variants, rule: RULE, max_time: options.max_time, seed: options.seed };
         let mut here = Here { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
-        let found =
-            run.run(&mut here, agreement.comm(), interrupted, &mut Telling(session)).map_err(Fault::no_result)?;
+        let found = run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
         if place.rank == 0 {
             session.tell(&SessionMessage::Found(found));
         }
@@ -173,17 +163,4 @@ fn hosts(ranks: &[RankLocation]) -> Vec<String> {
     let nodes = ranks.iter().map(|rank| rank.node + 1).max().unwrap_or(0);
     let of = |node| ranks.iter().find(|rank| rank.node == node).map(|rank| rank.session.host.clone());
     (0..nodes).map(|node| of(node).unwrap_or_default()).collect()
-}
-
-/// Passes everything on to the supervisor.
-struct Telling<'a>(&'a RankSession<'a, LaplaceOptions>);
-
-impl Journal for Telling<'_> {
-    fn doing(&mut self, what: Doing) {
-        self.0.tell(&SessionMessage::Doing(what));
-    }
-
-    fn found(&mut self, found: &Results) {
-        self.0.tell(&SessionMessage::Found(found.clone()));
-    }
 }

@@ -1,127 +1,101 @@
-//! From what ranks found of Jacobi's iteration to the document: a case a way, with each rank's blocks as the engine's would be.
+//! The document of a run: a case a way, with each rank's blocks as the engine's would be.
 
 use engine::{Failure, RankCase, Sample, SoFar, Stage, Timing, Trouble};
-use laplace::{BlockFound, Found, Grid, RankFound, Share, WayFound};
+use experiments::Exit;
+use experiments::document::cases::{Moved, rank_result};
+use experiments::document::part::Part;
+use experiments::document::{DocumentState, nodes};
+use experiments::supervised::SupervisedRun;
+use placement::Membind as MembindAsked;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
-use report::environment::Environment;
+use report::document::{Document, Level, Message, SCHEMA, schema_version};
 use report::laplace::{Laplace, LaplaceWay};
 use report::launch::Launch;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 use stats::figures::BlockFigures;
-use stats::flag;
+use stats::flag::{self, TimerFacts};
 use stats::sample::Block;
-use stats::stop::{Rule, StopReason};
+use stats::stop::StopReason;
 use stats::summary::summarize;
 
-use crate::document::cases::{Moved, rank_result};
-use crate::document::part::Part;
-use crate::document::{DocumentState, Origin, nodes};
-use crate::exit::Exit;
+use crate::found::{BlockFound, Found, RankFound, Trouble as WayTrouble, WayFound};
+use crate::grid::Share;
+use crate::meeting::LaplaceRanks;
+use crate::options::{LaplaceOptions, RULE};
 
-/// What is known before the run.
-pub struct Facts<'a> {
-    /// What was asked for of cores, GPUs and the backend, as typed.
-    pub asked: Asked,
-    /// The plane.
-    pub grid: Grid,
-    /// The precision of its cells.
-    pub precision: kernels::jacobi::Precision,
-    /// How many blocks a way gets.
-    pub rule: Rule,
-    /// How long a phase goes on, in seconds.
-    pub max_time_s: f64,
-    /// Of the order of blocks.
-    pub seed: u64,
-    /// What each rank's process knows, by rank.
-    pub parts: &'a [Part],
-    /// The platform.
-    pub platform: &'a Platform,
-    /// The first node.
-    pub environment: &'a Environment,
-    /// How the ranks came to be processes; `None` for a rank alone.
-    pub launch: Option<&'a Launch>,
-    /// What made the document, and when it began.
-    pub origin: &'a Origin,
-}
-
-impl Facts<'_> {
-    /// The node's clock, as its environment has it.
-    fn timer(&self) -> flag::TimerFacts {
-        let report::environment::Timer { resolution_ns, cost_ns, .. } = self.environment.timer;
-        flag::TimerFacts { resolution_ns, cost_ns }
-    }
-}
-
-/// Options as typed.
-#[derive(Clone, Debug)]
-pub struct Asked {
-    /// `--cpus`.
-    pub cpus: Option<String>,
-    /// `--gpus`.
-    pub gpus: Option<String>,
-    /// `--backend`.
-    pub backend: String,
-    /// `--membind`.
-    pub membind: Membind,
-}
-
-/// The document for what is found so far.
-pub fn build(facts: &Facts, found: &Found, state: DocumentState) -> Document {
-    let ranks: Vec<Rank> = facts.parts.iter().map(|part| part.rank.clone()).collect();
+/// The document of what is known of a run.
+pub(crate) fn document(
+    options: &LaplaceOptions,
+    run: &SupervisedRun,
+    met: &LaplaceRanks,
+    found: &Found,
+    state: DocumentState,
+) -> Document {
+    let report::environment::Timer { resolution_ns, cost_ns, .. } = met.environment.timer;
+    let timer = TimerFacts { resolution_ns, cost_ns };
+    let launch = Launch {
+        launcher: run.launch.launcher.name().to_owned(),
+        tasks: met.processes.len() as u32,
+        nodes: met.nodes as u32,
+        mpi_library: met.library.clone(),
+    };
+    let ranks: Vec<Rank> = met.parts.iter().map(|part| part.rank.clone()).collect();
     let mut devices: Vec<Device> = Vec::new();
-    for part in facts.parts {
+    for part in &met.parts {
         if !devices.iter().any(|device| device.id == part.device.id) {
             devices.push(part.device.clone());
         }
     }
-    let cases: Vec<Case> = found.ways.iter().map(|way| one_case(facts, found, way, &ranks, &devices)).collect();
-    let Asked { cpus, gpus, backend, membind } = facts.asked.clone();
+    let cases: Vec<Case> =
+        found.ways.iter().map(|way| one_case(options, &timer, (found, way), &ranks, &devices)).collect();
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
     sizes.dedup();
     let mut document = Document {
         schema: SCHEMA.to_owned(),
         schema_version: schema_version(),
-        tool: facts.origin.tool.clone(),
+        tool: run.origin.tool.clone(),
         command: "laplace".to_owned(),
-        argv: facts.origin.argv.clone(),
-        started_at: facts.origin.began.started_at(),
-        elapsed_s: facts.origin.began.elapsed().as_secs_f64(),
+        argv: run.origin.argv.clone(),
+        started_at: run.origin.began.started_at(),
+        elapsed_s: run.origin.began.elapsed().as_secs_f64(),
         status: state.status,
         status_reason: state.reason,
         exit_code: state.exit.map(Exit::code),
         verdict: Vec::new(),
-        platform: facts.platform.clone(),
+        platform: met.platform.clone(),
         settings: Settings {
-            cpus_asked: cpus,
-            gpus_asked: gpus,
-            backend_asked: backend,
+            cpus_asked: options.cpus.as_ref().map(ToString::to_string),
+            gpus_asked: options.gpus.as_ref().map(ToString::to_string),
+            backend_asked: options.backend.name().to_owned(),
             sizes_bytes: sizes,
             floats: None,
             directions: vec![Direction::Kernel],
             memory: vec![MemoryKind::Pinned],
-            membind,
+            membind: match options.membind {
+                MembindAsked::Local => Membind::Local,
+                MembindAsked::Node(node) => Membind::Node { node },
+            },
             huge_pages: true,
             timing: TimingAsked::Host,
             engine: CopyEngine::Ce,
             order: if ranks.len() == 1 { OrderAsked::Alone } else { OrderAsked::Simultaneous },
             repetition: Repetition::Adaptive {
-                target_half_width: facts.rule.target_half_width,
-                min_blocks: facts.rule.min_blocks as u32,
-                max_blocks: facts.rule.max_blocks as u32,
-                patience: facts.rule.patience,
-                max_time_s: Some(facts.max_time_s),
+                target_half_width: RULE.target_half_width,
+                min_blocks: RULE.min_blocks as u32,
+                max_blocks: RULE.max_blocks as u32,
+                patience: RULE.patience,
+                max_time_s: Some(options.max_time.as_secs_f64()),
             },
-            seed: facts.seed,
+            seed: options.seed,
             verify: true,
         },
-        launch: facts.launch.cloned(),
-        nodes: nodes::nodes(facts.parts),
-        environment: facts.environment.clone(),
+        launch: (!run.launch.is_alone()).then_some(launch),
+        nodes: nodes::nodes(&met.parts),
+        environment: met.environment.clone(),
         ranks,
         missing: Vec::new(),
         penalties: Vec::new(),
@@ -133,15 +107,15 @@ pub fn build(facts: &Facts, found: &Found, state: DocumentState) -> Document {
         loaded_latency: Vec::new(),
         kernels: Vec::new(),
         laplace: Some(Laplace {
-            rows: facts.grid.rows as u64,
-            columns: facts.grid.columns as u64,
-            cell_bytes: facts.precision.bytes() as u32,
+            rows: options.grid.rows as u64,
+            columns: options.grid.columns as u64,
+            cell_bytes: options.precision.bytes() as u32,
             ways: found.ways.iter().map(way).collect(),
         }),
         pieces: None,
         fits: Vec::new(),
         slower_twins: Vec::new(),
-        messages: messages(facts.parts),
+        messages: messages(&met.parts),
     };
     document.rows = report::rows::rows(&document);
     document.laplace = analysis::laplace::laplace(&document);
@@ -180,15 +154,21 @@ fn halo_share(found: &WayFound) -> Option<f64> {
     (time > 0).then(|| all().map(|block| block.halo_ns).sum::<u64>() as f64 / time as f64)
 }
 
-fn one_case(facts: &Facts, found: &Found, way: &WayFound, ranks: &[Rank], devices: &[Device]) -> Case {
+fn one_case(
+    options: &LaplaceOptions,
+    timer: &TimerFacts,
+    (found, way): (&Found, &WayFound),
+    ranks: &[Rank],
+    devices: &[Device],
+) -> Case {
     let order = if ranks.len() == 1 { case::Order::Alone } else { case::Order::Simultaneous };
     let memory = if way.variant.way.has_gpu() { MemoryKind::Pinned } else { MemoryKind::Pageable };
-    let bytes_of = |rank: usize| bytes_moved(&Share::new(facts.grid, facts.precision, rank, ranks.len()));
+    let bytes_of = |rank: usize| bytes_moved(&Share::new(options.grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
     let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None, ranks: ranks.len() };
     let result = |(at, rank): (usize, &Rank)| {
         let blocks: Vec<Block> = way.blocks[at].iter().map(|found| block(found, bytes_of(at))).collect();
-        let of_rank = rank_case(facts, way, &blocks, found.ranks.get(at), bytes_of(at) / 2);
+        let of_rank = rank_case(timer, way, &blocks, found.ranks.get(at), bytes_of(at) / 2);
         let device = devices.iter().find(|device| device.id == rank.asked.device);
         rank_result(true, rank, moved, &of_rank, device)
     };
@@ -235,7 +215,7 @@ fn block(found: &BlockFound, bytes: u64) -> Block {
     }
 }
 
-fn rank_case(facts: &Facts, way: &WayFound, blocks: &[Block], rank: Option<&RankFound>, checked: u64) -> RankCase {
+fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<&RankFound>, checked: u64) -> RankCase {
     let last = blocks.len().saturating_sub(1);
     let ended = way.stop.is_some_and(|stop| stop != StopReason::Error);
     let sample = |(at, block): (usize, &Block)| {
@@ -246,11 +226,10 @@ fn rank_case(facts: &Facts, way: &WayFound, blocks: &[Block], rank: Option<&Rank
     };
     let misplaced = rank.and_then(|rank| rank.mismatch.clone()).map(Trouble::Misplaced);
     let trouble = way.trouble.as_ref().map(|trouble| match trouble {
-        laplace::Trouble::Wrong(why) => Trouble::Wrong(why.clone()),
-        laplace::Trouble::Failed(why) => Trouble::Failed(Failure::new(Stage::Measure, why.clone())),
+        WayTrouble::Wrong(why) => Trouble::Wrong(why.clone()),
+        WayTrouble::Failed(why) => Trouble::Failed(Failure::new(Stage::Measure, why.clone())),
     });
-    let timer = facts.timer();
-    let so_far = summarize(blocks).map(|summary| SoFar { summary, flags: flag::flags(blocks, &timer) });
+    let so_far = summarize(blocks).map(|summary| SoFar { summary, flags: flag::flags(blocks, timer) });
     RankCase {
         member: true,
         samples: blocks.iter().enumerate().filter_map(sample).collect(),

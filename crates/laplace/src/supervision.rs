@@ -2,21 +2,20 @@
 
 use std::time::Duration;
 
-use ::laplace::{Doing, Found, Trouble, WayFound};
 use experiments::document::DocumentState;
-use experiments::document::of_laplace::{Asked, Facts, build};
 use experiments::supervised::{
     PlaceAsked, RankProcess, RankSession, SessionEnd, SessionOutcome, Supervised, SupervisedRun,
 };
 use experiments::{Exit, Fault};
-use placement::Membind;
 use report::Document;
 use report::document::Status;
 use stats::stop::StopReason;
 
-use super::meeting::LaplaceRanks;
-use super::options::LaplaceOptions;
-use super::session::{self, RULE};
+use crate::document::document;
+use crate::found::{Doing, Found, Trouble, WayFound};
+use crate::meeting::LaplaceRanks;
+use crate::options::LaplaceOptions;
+use crate::session;
 
 impl Supervised for LaplaceOptions {
     type Met = LaplaceRanks;
@@ -107,42 +106,15 @@ impl Supervised for LaplaceOptions {
     }
 
     fn document(&self, run: &SupervisedRun, met: &LaplaceRanks, found: &Found, state: DocumentState) -> Document {
-        let launch = report::launch::Launch {
-            launcher: run.launch.launcher.name().to_owned(),
-            tasks: met.processes.len() as u32,
-            nodes: met.nodes as u32,
-            mpi_library: met.library.clone(),
-        };
-        let facts = Facts {
-            asked: Asked {
-                cpus: self.cpus.as_ref().map(ToString::to_string),
-                gpus: self.gpus.as_ref().map(ToString::to_string),
-                backend: self.backend.name().to_owned(),
-                membind: match self.membind {
-                    Membind::Local => report::settings::Membind::Local,
-                    Membind::Node(node) => report::settings::Membind::Node { node },
-                },
-            },
-            grid: self.grid,
-            precision: self.precision,
-            rule: RULE,
-            max_time_s: self.max_time.as_secs_f64(),
-            seed: self.seed,
-            parts: &met.parts,
-            platform: &met.platform,
-            environment: &met.environment,
-            launch: (!run.launch.is_alone()).then_some(&launch),
-            origin: run.origin,
-        };
-        build(&facts, found, state)
+        document(self, run, met, found, state)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ::laplace::{BlockFound, Proof, Variant, Way};
-
     use super::*;
+    use crate::found::{BlockFound, Proof};
+    use crate::way::{Variant, Way};
 
     fn way(way: Way, blocks: usize, stop: Option<StopReason>) -> WayFound {
         let block = BlockFound { start_ns: 0, end_ns: 1000, iterations: 1, halo_ns: 0 };

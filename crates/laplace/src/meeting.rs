@@ -1,6 +1,5 @@
 //! What ranks tell each other before they iterate, and what that makes impossible.
 
-use ::laplace::{Share, Variant, bytes_needed, variants};
 use experiments::document::part::Part;
 use experiments::supervised::{RankLocation, RankProcess, apart};
 use experiments::{Exit, Fault};
@@ -9,7 +8,10 @@ use report::environment::Environment;
 use serde::{Deserialize, Serialize};
 use stats::units::{counted, rounded_size};
 
-use super::options::LaplaceOptions;
+use crate::grid::Share;
+use crate::options::LaplaceOptions;
+use crate::run::bytes_needed;
+use crate::way::{Variant, variants};
 
 /// What rank 0's supervisor needs for the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,9 +115,9 @@ pub fn fits(
 
 #[cfg(test)]
 mod tests {
-    use ::laplace::{Grid, Way};
-
     use super::*;
+    use crate::grid::Grid;
+    use crate::way::Way;
 
     fn asked(ways: &[Way]) -> LaplaceOptions {
         LaplaceOptions { ways: ways.to_vec(), ..LaplaceOptions::default() }
