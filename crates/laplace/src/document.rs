@@ -68,14 +68,14 @@ pub(crate) fn document(
         verdict: Vec::new(),
         platform: met.platform.clone(),
         settings: Settings {
-            cpus_asked: options.cpus.as_ref().map(ToString::to_string),
-            gpus_asked: options.gpus.as_ref().map(ToString::to_string),
-            backend_asked: options.backend.name().to_owned(),
+            cpus_asked: options.place.cpus.as_ref().map(ToString::to_string),
+            gpus_asked: options.place.gpus.as_ref().map(ToString::to_string),
+            backend_asked: options.place.backend.name().to_owned(),
             sizes_bytes: sizes,
             floats: None,
             directions: vec![Direction::Kernel],
             memory: vec![MemoryKind::Pinned],
-            membind: match options.membind {
+            membind: match options.place.membind {
                 MembindAsked::Local => Membind::Local,
                 MembindAsked::Node(node) => Membind::Node { node },
             },

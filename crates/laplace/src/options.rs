@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use experiments::options::Backend;
+use experiments::supervised::PlaceAsked;
 use kernels::jacobi::Precision;
-use placement::{Membind, Selection};
-use stats::IdList;
 use stats::stop::{Patience, Rule};
 
 use crate::grid::Grid;
@@ -26,14 +24,8 @@ pub struct LaplaceOptions {
     pub ways: Vec<Way>,
     /// Whether halos go while the inner rows are computed; both where that is not said.
     pub overlap: Option<bool>,
-    /// A PU for each rank of a node; near its GPU where none is named.
-    pub cpus: Option<IdList>,
-    /// A GPU for each rank of a node, or one for all; all that are visible, in turn, where none is named.
-    pub gpus: Option<Selection>,
-    /// Where host memory lies.
-    pub membind: Membind,
-    /// Which devices.
-    pub backend: Backend,
+    /// Where ranks go.
+    pub place: PlaceAsked,
     /// No further pass over the ways of a phase begins after this time, once each has 10 blocks.
     pub max_time: Duration,
     /// Ranks that do not start, and a block that does not come back, are given up after this time.
@@ -49,10 +41,7 @@ impl Default for LaplaceOptions {
             precision: Precision::Double,
             ways: Vec::new(),
             overlap: None,
-            cpus: None,
-            gpus: None,
-            membind: Membind::Local,
-            backend: Backend::Auto,
+            place: PlaceAsked::default(),
             max_time: Duration::from_secs(10),
             timeout: Duration::from_secs(120),
             seed: 1,

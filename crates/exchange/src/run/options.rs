@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use experiments::options::Backend;
-use placement::{Membind, RowsBy, Selection};
+use experiments::supervised::PlaceAsked;
+use placement::RowsBy;
 use ranks::ThreadLevel;
 use stats::IdList;
 
@@ -13,16 +13,10 @@ use crate::operation::Operation;
 /// Messages between ranks of a launch.
 #[derive(Clone, Debug)]
 pub struct MessageOptions {
-    /// A PU for each rank of a node; near its GPU where none is named.
-    pub cpus: Option<IdList>,
-    /// A GPU for each rank of a node, or one for all; all that are visible, in turn, where none is named.
-    pub gpus: Option<Selection>,
-    /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages; `cpus` are named then too.
+    /// Where ranks go.
+    pub place: PlaceAsked,
+    /// A PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages; the ranks' own PUs are named then too.
     pub gpu_cpus: Option<IdList>,
-    /// Where host memory lies.
-    pub membind: Membind,
-    /// Which devices.
-    pub backend: Backend,
     /// Which ranks; the first two where none are named.
     pub pairs: Option<PairsAsked>,
     /// Places are compared: each rank of a host has one of its own.
@@ -50,11 +44,8 @@ pub struct MessageOptions {
 impl Default for MessageOptions {
     fn default() -> Self {
         Self {
-            cpus: None,
-            gpus: None,
+            place: PlaceAsked::default(),
             gpu_cpus: None,
-            membind: Membind::Local,
-            backend: Backend::Auto,
             pairs: None,
             matrix: None,
             sizes: (0..9).map(|power| 8 << (3 * power)).collect(),

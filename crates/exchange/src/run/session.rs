@@ -54,7 +54,7 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     let chosen: Option<Vec<(u32, u32)>> =
         in_matrix.as_ref().map(|(spots, _)| spots.iter().map(|spot| (spot.pu, spot.node)).collect());
     let plan = session.place(&topology, &found, chosen.as_deref())?;
-    let gpu_threads = match (&options.cpus, &options.gpu_cpus) {
+    let gpu_threads = match (&options.place.cpus, &options.gpu_cpus) {
         (Some(mpi), Some(gpu)) if matches!(plan.target.id, TargetId::Gpu(_)) => {
             threads(&topology, mpi, gpu, local_rank)?
         }

@@ -27,9 +27,8 @@ impl Supervised for MessageOptions {
     type Found = Found;
     type Document = MpiDocument;
 
-    fn place_asked(&self) -> PlaceAsked<'_> {
-        let (cpus, gpus) = (self.cpus.as_ref(), self.gpus.as_ref());
-        PlaceAsked { cpus, gpus, membind: self.membind, backend: self.backend }
+    fn place_asked(&self) -> &PlaceAsked {
+        &self.place
     }
 
     fn timeout(&self) -> Duration {

@@ -30,7 +30,7 @@ pub trait Supervised: Sync + Sized {
     type Document: Serialize;
 
     /// What is asked of the places of ranks.
-    fn place_asked(&self) -> PlaceAsked<'_>;
+    fn place_asked(&self) -> &PlaceAsked;
 
     /// How long ranks wait for each other before the run, and for a driver.
     fn timeout(&self) -> Duration;
@@ -84,16 +84,22 @@ pub(super) type MessageOf<K> =
     SessionMessage<<K as Supervised>::Met, <K as Supervised>::Doing, <K as Supervised>::Found>;
 
 /// What is asked of the places of a node's ranks.
-#[derive(Clone, Copy, Debug)]
-pub struct PlaceAsked<'a> {
-    /// A PU for each rank of a node.
-    pub cpus: Option<&'a IdList>,
-    /// A GPU for each rank of a node, or one for all.
-    pub gpus: Option<&'a Selection>,
+#[derive(Clone, Debug)]
+pub struct PlaceAsked {
+    /// A PU for each rank of a node; near its GPU where none is named.
+    pub cpus: Option<IdList>,
+    /// A GPU for each rank of a node, or one for all; all that are visible, in turn, where none is named.
+    pub gpus: Option<Selection>,
     /// Where host memory lies.
     pub membind: Membind,
     /// Which devices.
     pub backend: Backend,
+}
+
+impl Default for PlaceAsked {
+    fn default() -> Self {
+        Self { cpus: None, gpus: None, membind: Membind::Local, backend: Backend::Auto }
+    }
 }
 
 /// A run that has begun.

@@ -122,7 +122,7 @@ mod tests {
         type Found = String;
         type Document = String;
 
-        fn place_asked(&self) -> PlaceAsked<'_> {
+        fn place_asked(&self) -> &PlaceAsked {
             unreachable!("nobody starts a session")
         }
 

@@ -29,7 +29,7 @@ pub(super) fn place(
 ) -> Result<RankPlan, Fault> {
     let (rank, size) = place_on_node(launch)?;
     let available = targets(&*found.platform);
-    let all = chosen(asked.gpus, available.clone())?;
+    let all = chosen(asked.gpus.as_ref(), available.clone())?;
     if all.is_empty() {
         return Err(Fault::new(Exit::Absent, "this machine shows neither a GPU nor a NUMA node for a rank"));
     }
@@ -53,7 +53,7 @@ pub(super) fn place(
         plan.memory_node = places.get(rank).map_or(plan.memory_node, |(_, node)| *node);
         return Ok(plan);
     }
-    let plan = match ask(asked.cpus.cloned(), everybody, asked.membind) {
+    let plan = match ask(asked.cpus.clone(), everybody, asked.membind) {
         Ok(plan) => plan,
         // Of its own it may have less than all ranks need.
         Err(error) if asked.cpus.is_some() => return Err(Fault::usage(error)),

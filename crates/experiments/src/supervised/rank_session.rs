@@ -62,7 +62,7 @@ impl<K: Supervised> RankSession<'_, K> {
     /// # Errors
     /// As there.
     pub fn place(&self, topology: &Topology, found: &Found, chosen: Option<&[(u32, u32)]>) -> Result<RankPlan, Fault> {
-        place::place(&self.kind.place_asked(), self.launch, topology, found, chosen)
+        place::place(self.kind.place_asked(), self.launch, topology, found, chosen)
     }
 
     /// Runs the rank's own thread, which was never elsewhere: it is bound first, then it opens the GPU, then MPI, which it alone calls.

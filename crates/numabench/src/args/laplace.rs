@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::laplace::{Grid, LaplaceOptions, Way};
 use clap::ValueEnum;
+use experiments::supervised::PlaceAsked;
 use placement::Selection;
 use stats::IdList;
 
@@ -96,10 +97,12 @@ impl Laplace {
                 Overlap::Off => Some(false),
                 Overlap::Both => None,
             },
-            cpus: self.cpus.clone(),
-            gpus: self.gpus.clone(),
-            membind: self.membind,
-            backend: self.backend.into(),
+            place: PlaceAsked {
+                cpus: self.cpus.clone(),
+                gpus: self.gpus.clone(),
+                membind: self.membind,
+                backend: self.backend.into(),
+            },
             max_time: self.max_time,
             timeout: self.timeout,
             seed: self.seed,

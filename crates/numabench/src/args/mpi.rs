@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use exchange::{Expectation, MessageOptions, Operation, PairsAsked};
+use experiments::supervised::PlaceAsked;
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
@@ -93,11 +94,13 @@ impl Mpi {
             None => (all.sizes, all.patterns, all.operations),
         };
         MessageOptions {
-            cpus: self.cpus.clone(),
-            gpus: self.gpus.clone(),
+            place: PlaceAsked {
+                cpus: self.cpus.clone(),
+                gpus: self.gpus.clone(),
+                membind: self.membind,
+                backend: self.backend.into(),
+            },
             gpu_cpus: self.gpu_cpus.clone(),
-            membind: self.membind,
-            backend: self.backend.into(),
             pairs: self.pairs.clone(),
             matrix: self.matrix,
             sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),
