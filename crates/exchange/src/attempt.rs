@@ -4,10 +4,10 @@
 use device::{Difference, Pattern as Bytes};
 
 use crate::calls::Halves;
-use crate::case::Path;
-use crate::end::End;
+use crate::case::MessagePath;
+use crate::end::MessageEnd;
 use crate::fault::ExchangeFault;
-use crate::operation::{Operation, POISON, Wrong};
+use crate::operation::{DeviceOperation, POISON, WrongBytes};
 
 /// How many values repeat in what is summed.
 const VALUES: usize = 1000;
@@ -31,50 +31,55 @@ fn first_wrong_float(bytes: &[u8], share: f32) -> Option<Difference> {
     })
 }
 
-impl End<'_> {
+impl MessageEnd<'_> {
     /// Tries an operation on the device's memory: what was wrong at this rank.
     ///
     /// # Errors
     /// What MPI or the device says.
-    pub fn attempt(&mut self, operation: Operation, bytes: usize, key: u64) -> Result<Option<Wrong>, ExchangeFault> {
+    pub fn attempt(
+        &mut self,
+        operation: DeviceOperation,
+        bytes: usize,
+        key: u64,
+    ) -> Result<Option<WrongBytes>, ExchangeFault> {
         let [mine, theirs] = self.keys(key);
         let (sent, expected) = (Bytes::new(mine), Bytes::new(theirs));
-        self.prepare(Path::GpuAware, bytes, sent, expected.inverted())?;
-        if operation == Operation::Allreduce {
+        self.prepare(MessagePath::GpuAware, bytes, sent, expected.inverted())?;
+        if operation == DeviceOperation::Allreduce {
             self.prepare_sums(bytes)?;
         }
-        let halves = Halves::of(self.memory, Path::GpuAware)?;
+        let halves = Halves::of(self.memory, MessagePath::GpuAware)?;
         self.meet()?;
         let together = |end: &mut Self, operation| end.calls.operate(operation, halves, bytes);
         use ranks::Operation as Mpi;
         match operation {
-            Operation::Send => self.there_and_back(bytes, halves)?,
-            Operation::Isend => {
+            DeviceOperation::Send => self.there_and_back(bytes, halves)?,
+            DeviceOperation::Isend => {
                 // The send first: one that is refused leaves no receive behind that a later message would meet.
                 self.calls.start_send_at(halves, 0, bytes)?;
                 self.calls.start_receive(halves, bytes)?;
                 self.calls.wait_all()?;
             }
-            Operation::Sendrecv => together(self, Mpi::Sendrecv)?,
-            Operation::Bcast => together(self, Mpi::Broadcast)?,
-            Operation::Put => together(self, Mpi::Put)?,
-            Operation::Get => together(self, Mpi::Get)?,
-            Operation::Alltoall => together(self, Mpi::Alltoall)?,
-            Operation::Allreduce => together(self, Mpi::Allreduce)?,
+            DeviceOperation::Sendrecv => together(self, Mpi::Sendrecv)?,
+            DeviceOperation::Bcast => together(self, Mpi::Broadcast)?,
+            DeviceOperation::Put => together(self, Mpi::Put)?,
+            DeviceOperation::Get => together(self, Mpi::Get)?,
+            DeviceOperation::Alltoall => together(self, Mpi::Alltoall)?,
+            DeviceOperation::Allreduce => together(self, Mpi::Allreduce)?,
         }
         self.meet()?;
         let receives = match operation {
-            Operation::Bcast | Operation::Put => !self.is_lower,
-            Operation::Get => self.is_lower,
+            DeviceOperation::Bcast | DeviceOperation::Put => !self.is_lower,
+            DeviceOperation::Get => self.is_lower,
             _ => true,
         };
         if !receives {
             return Ok(None);
         }
         let (is_lower, part) = (self.is_lower, bytes / 2);
-        self.compare(Path::GpuAware, bytes, |arrived| match operation {
-            Operation::Allreduce => first_wrong_float(arrived, 3.0),
-            Operation::Alltoall => {
+        self.compare(MessagePath::GpuAware, bytes, |arrived| match operation {
+            DeviceOperation::Allreduce => first_wrong_float(arrived, 3.0),
+            DeviceOperation::Alltoall => {
                 // The lower one gets both first halves, the higher one both second halves; its own is what it sent itself.
                 let [lower, higher] = if is_lower { [sent, expected] } else { [expected, sent] };
                 let from = if is_lower { 0 } else { part };

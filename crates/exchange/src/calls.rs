@@ -5,9 +5,9 @@
 
 use ranks::{Exchange, Operation};
 
-use crate::case::Path;
+use crate::case::MessagePath;
 use crate::fault::ExchangeFault;
-use crate::memory::Memory;
+use crate::memory::MessageMemory;
 
 /// Bytes of the word that begins and ends what is timed.
 pub(crate) const WORD: usize = 4;
@@ -21,11 +21,11 @@ pub(crate) struct Halves {
 
 impl Halves {
     /// Those of a path.
-    pub(crate) fn of(memory: &mut Memory, path: Path) -> Result<Self, ExchangeFault> {
+    pub(crate) fn of(memory: &mut MessageMemory, path: MessagePath) -> Result<Self, ExchangeFault> {
         let half = memory.half();
         let start = match path {
-            Path::Host => memory.host_address(),
-            Path::GpuAware => memory.device()?.address(),
+            MessagePath::Host => memory.host_address(),
+            MessagePath::GpuAware => memory.device()?.address(),
             _ => memory.device()?.host_address(),
         };
         Ok(Self { start, half })

@@ -12,8 +12,8 @@ use std::time::Duration;
 use engine::clock;
 use serde::{Deserialize, Serialize};
 
-use crate::case::{Case, Pattern};
-use crate::end::{End, warm_rounds};
+use crate::case::{MessageCase, MessagePattern};
+use crate::end::{MessageEnd, warm_rounds};
 use crate::fault::ExchangeFault;
 use crate::host_adapters::HostAdapters;
 
@@ -31,7 +31,7 @@ pub struct PerByte {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// The case.
-    pub case: Case,
+    pub case: MessageCase,
     /// Of each adapter of the lower rank's host, and of each of the other's.
     pub by: [Vec<PerByte>; 2],
 }
@@ -49,9 +49,9 @@ struct Mark {
 
 /// Sends so many rounds of a case in each window of messages.
 pub(crate) fn carry(
-    end: &mut End,
+    end: &mut MessageEnd,
     adapters: Option<&HostAdapters>,
-    case: Case,
+    case: MessageCase,
     rounds: u32,
 ) -> Result<Vec<PerByte>, ExchangeFault> {
     let mark = || Mark { ns: clock::now_ns(), counted: adapters.map(HostAdapters::read).unwrap_or_default() };
@@ -71,12 +71,12 @@ pub(crate) fn carry(
 }
 
 /// Bytes that a rank sends and receives in a window.
-fn bytes(case: Case, rounds: u32, is_lower: bool) -> [f64; 2] {
+fn bytes(case: MessageCase, rounds: u32, is_lower: bool) -> [f64; 2] {
     let each_way = f64::from(rounds + warm_rounds(rounds)) * case.messages_a_round() as f64 * case.bytes as f64;
     match (case.pattern, is_lower) {
-        (Pattern::PingPong | Pattern::BothWays, _) => [each_way; 2],
-        (Pattern::OneWay, true) => [each_way, 0.0],
-        (Pattern::OneWay, false) => [0.0, each_way],
+        (MessagePattern::PingPong | MessagePattern::BothWays, _) => [each_way; 2],
+        (MessagePattern::OneWay, true) => [each_way, 0.0],
+        (MessagePattern::OneWay, false) => [0.0, each_way],
     }
 }
 
@@ -105,7 +105,7 @@ fn per_byte(marks: &[Mark], bytes: [f64; 2]) -> Vec<PerByte> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::Path;
+    use crate::case::MessagePath;
 
     /// Two windows of messages of a second between three at rest: what an adapter sent in each of the five.
     fn marks(rises: [u64; 5]) -> Vec<Mark> {
@@ -141,10 +141,10 @@ mod tests {
 
     #[test]
     fn messages_one_way_are_sent_by_the_one_rank_and_received_by_the_other() {
-        let case = |pattern| Case { path: Path::Host, pattern, bytes: 1 << 20 };
+        let case = |pattern| MessageCase { path: MessagePath::Host, pattern, bytes: 1 << 20 };
         let mib = f64::from(1 << 20);
-        assert_eq!(bytes(case(Pattern::PingPong), 8, true), [10.0 * mib; 2]);
-        assert_eq!(bytes(case(Pattern::OneWay), 8, true), [640.0 * mib, 0.0]);
-        assert_eq!(bytes(case(Pattern::OneWay), 8, false), [0.0, 640.0 * mib]);
+        assert_eq!(bytes(case(MessagePattern::PingPong), 8, true), [10.0 * mib; 2]);
+        assert_eq!(bytes(case(MessagePattern::OneWay), 8, true), [640.0 * mib, 0.0]);
+        assert_eq!(bytes(case(MessagePattern::OneWay), 8, false), [0.0, 640.0 * mib]);
     }
 }

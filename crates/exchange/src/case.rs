@@ -16,7 +16,7 @@ pub enum GpuThreadAt {
 
 /// The way of a message from the memory of one rank to that of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Path {
+pub enum MessagePath {
     /// Host memory to host memory, by MPI.
     Host,
     /// Device memory to device memory: copied to pinned host memory, sent by MPI, copied to the device.
@@ -31,13 +31,13 @@ pub enum Path {
     ToHost,
     /// The copy from the second rank's host memory to its device: the other bound.
     ToDevice,
-    /// As [`Path::Host`], while a thread of each rank copies to and from its device.
+    /// As [`MessagePath::Host`], while a thread of each rank copies to and from its device.
     Beside(GpuThreadAt),
     /// What that thread copies while no message goes: there and back.
     GpuThread(GpuThreadAt),
 }
 
-impl Path {
+impl MessagePath {
     /// As documents name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Path {
 
 /// How messages follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Pattern {
+pub enum MessagePattern {
     /// There and back, one at a time: the time one way is half of it (as osu_latency).
     PingPong,
     /// A window of messages one way, then an answer (as osu_bw).
@@ -77,7 +77,7 @@ pub enum Pattern {
     BothWays,
 }
 
-impl Pattern {
+impl MessagePattern {
     /// As documents name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -90,11 +90,11 @@ impl Pattern {
 
 /// One thing to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Case {
+pub struct MessageCase {
     /// The way.
-    pub path: Path,
+    pub path: MessagePath,
     /// How messages follow each other.
-    pub pattern: Pattern,
+    pub pattern: MessagePattern,
     /// Bytes of a message.
     pub bytes: usize,
 }
@@ -105,14 +105,14 @@ const MOST_IN_WINDOW: usize = 64;
 const WINDOW_BYTES: usize = 256 << 20;
 
 /// How many messages of this size are under way at once.
-pub fn window(pattern: Pattern, bytes: usize) -> usize {
+pub fn window(pattern: MessagePattern, bytes: usize) -> usize {
     match pattern {
-        Pattern::PingPong => 1,
-        Pattern::OneWay | Pattern::BothWays => (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW),
+        MessagePattern::PingPong => 1,
+        MessagePattern::OneWay | MessagePattern::BothWays => (WINDOW_BYTES / bytes.max(1)).clamp(2, MOST_IN_WINDOW),
     }
 }
 
-impl Case {
+impl MessageCase {
     /// Messages that one round has one way.
     pub fn messages_a_round(self) -> usize {
         window(self.pattern, self.bytes)
@@ -121,7 +121,7 @@ impl Case {
     /// What the time of a round is divided by, so that it is the time of a message: those that go one after the other.
     pub fn turns_a_round(self) -> f64 {
         match (self.path.is_message(), self.pattern) {
-            (true, Pattern::PingPong) => 2.0,
+            (true, MessagePattern::PingPong) => 2.0,
             (true, _) => self.messages_a_round() as f64,
             (false, _) => 1.0,
         }
@@ -129,26 +129,26 @@ impl Case {
 
     /// Bytes that move in the time of a message: both ways' where both go at once.
     pub fn bytes_a_turn(self) -> f64 {
-        let both = self.pattern == Pattern::BothWays || matches!(self.path, Path::GpuThread(_));
+        let both = self.pattern == MessagePattern::BothWays || matches!(self.path, MessagePath::GpuThread(_));
         let ways = if both { 2.0 } else { 1.0 };
         self.bytes as f64 * ways
     }
 }
 
 /// The cases of these paths, patterns and sizes. A window says something only of what MPI itself moves.
-pub fn cases(paths: &[Path], patterns: &[Pattern], sizes: &[usize]) -> Vec<Case> {
+pub fn cases(paths: &[MessagePath], patterns: &[MessagePattern], sizes: &[usize]) -> Vec<MessageCase> {
     let mut cases = Vec::new();
     for path in paths {
         for pattern in patterns {
-            let windowed = matches!(path, Path::Host | Path::GpuAware);
-            if *pattern != Pattern::PingPong && !windowed {
+            let windowed = matches!(path, MessagePath::Host | MessagePath::GpuAware);
+            if *pattern != MessagePattern::PingPong && !windowed {
                 continue;
             }
-            cases.extend(sizes.iter().map(|bytes| Case { path: *path, pattern: *pattern, bytes: *bytes }));
+            cases.extend(sizes.iter().map(|bytes| MessageCase { path: *path, pattern: *pattern, bytes: *bytes }));
         }
         // A bound is asked for whatever the pattern.
-        if !path.is_message() && !patterns.contains(&Pattern::PingPong) {
-            let of_size = |bytes: &usize| Case { path: *path, pattern: Pattern::PingPong, bytes: *bytes };
+        if !path.is_message() && !patterns.contains(&MessagePattern::PingPong) {
+            let of_size = |bytes: &usize| MessageCase { path: *path, pattern: MessagePattern::PingPong, bytes: *bytes };
             cases.extend(sizes.iter().map(of_size));
         }
     }
@@ -156,12 +156,12 @@ pub fn cases(paths: &[Path], patterns: &[Pattern], sizes: &[usize]) -> Vec<Case>
 }
 
 /// The cases of threads that copy beside messages: each alone, and one message at a time beside it.
-pub(crate) fn beside(threads: &[GpuThreadAt], sizes: &[usize]) -> Vec<Case> {
+pub(crate) fn beside(threads: &[GpuThreadAt], sizes: &[usize]) -> Vec<MessageCase> {
     let mut cases = Vec::new();
     for at in threads {
-        let of = |path, bytes| Case { path, pattern: Pattern::PingPong, bytes };
-        cases.push(of(Path::GpuThread(*at), COPY_BYTES));
-        cases.extend(sizes.iter().map(|bytes| of(Path::Beside(*at), *bytes)));
+        let of = |path, bytes| MessageCase { path, pattern: MessagePattern::PingPong, bytes };
+        cases.push(of(MessagePath::GpuThread(*at), COPY_BYTES));
+        cases.extend(sizes.iter().map(|bytes| of(MessagePath::Beside(*at), *bytes)));
     }
     cases
 }
@@ -172,34 +172,38 @@ mod tests {
 
     #[test]
     fn a_window_is_osus_until_its_messages_are_large_and_never_less_than_two() {
-        let windows = [1, 4 << 20, 8 << 20, 64 << 20, 1 << 30].map(|bytes| window(Pattern::OneWay, bytes));
+        let windows = [1, 4 << 20, 8 << 20, 64 << 20, 1 << 30].map(|bytes| window(MessagePattern::OneWay, bytes));
         assert_eq!(windows, [64, 64, 32, 4, 2]);
-        assert_eq!(window(Pattern::PingPong, 8), 1);
+        assert_eq!(window(MessagePattern::PingPong, 8), 1);
     }
 
     #[test]
     fn only_what_mpi_moves_itself_has_windows_and_a_bound_is_there_for_any_pattern() {
-        let made = cases(&[Path::Host, Path::Staged, Path::ToHost], &[Pattern::OneWay], &[8]);
+        let made =
+            cases(&[MessagePath::Host, MessagePath::Staged, MessagePath::ToHost], &[MessagePattern::OneWay], &[8]);
         let named: Vec<_> = made.iter().map(|case| (case.path, case.pattern)).collect();
-        assert_eq!(named, [(Path::Host, Pattern::OneWay), (Path::ToHost, Pattern::PingPong)]);
+        assert_eq!(
+            named,
+            [(MessagePath::Host, MessagePattern::OneWay), (MessagePath::ToHost, MessagePattern::PingPong)]
+        );
     }
 
     #[test]
     fn a_round_is_divided_by_what_goes_one_after_the_other() {
-        let of = |path, pattern| Case { path, pattern, bytes: 1 << 20 };
-        assert_eq!(of(Path::Host, Pattern::PingPong).turns_a_round(), 2.0);
-        assert_eq!(of(Path::Peer, Pattern::PingPong).turns_a_round(), 1.0);
-        assert_eq!(of(Path::Host, Pattern::BothWays).turns_a_round(), 64.0);
-        assert_eq!(of(Path::Host, Pattern::BothWays).bytes_a_turn(), 2.0 * 1048576.0);
+        let of = |path, pattern| MessageCase { path, pattern, bytes: 1 << 20 };
+        assert_eq!(of(MessagePath::Host, MessagePattern::PingPong).turns_a_round(), 2.0);
+        assert_eq!(of(MessagePath::Peer, MessagePattern::PingPong).turns_a_round(), 1.0);
+        assert_eq!(of(MessagePath::Host, MessagePattern::BothWays).turns_a_round(), 64.0);
+        assert_eq!(of(MessagePath::Host, MessagePattern::BothWays).bytes_a_turn(), 2.0 * 1048576.0);
     }
 
     #[test]
     fn a_thread_that_copies_is_measured_alone_and_beside_each_size() {
         let made = beside(&[GpuThreadAt::Near, GpuThreadAt::Apart], &[8, 1024]);
         assert_eq!(made.len(), 6);
-        assert_eq!((made[0].path, made[0].bytes), (Path::GpuThread(GpuThreadAt::Near), COPY_BYTES));
+        assert_eq!((made[0].path, made[0].bytes), (MessagePath::GpuThread(GpuThreadAt::Near), COPY_BYTES));
         assert_eq!(made[0].bytes_a_turn(), 2.0 * COPY_BYTES as f64, "there and back");
-        assert_eq!((made[5].path, made[5].bytes), (Path::Beside(GpuThreadAt::Apart), 1024));
+        assert_eq!((made[5].path, made[5].bytes), (MessagePath::Beside(GpuThreadAt::Apart), 1024));
         assert_eq!(made[5].turns_a_round(), 2.0, "a ping-pong is there and back");
     }
 }

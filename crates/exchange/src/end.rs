@@ -7,12 +7,12 @@ use engine::clock;
 use ranks::Exchange;
 
 use crate::calls::{Calls, Halves};
-use crate::case::{Case, Path, Pattern};
+use crate::case::{MessageCase, MessagePath, MessagePattern};
 use crate::fault::ExchangeFault;
-use crate::memory::Memory;
-use crate::operation::Wrong;
+use crate::memory::MessageMemory;
+use crate::operation::WrongBytes;
 
-/// Bytes of a chunk of [`Path::Pipelined`].
+/// Bytes of a chunk of [`MessagePath::Pipelined`].
 pub(crate) const CHUNK: usize = 1 << 20;
 
 /// How many rounds go before so many that are timed.
@@ -21,16 +21,16 @@ pub(crate) fn warm_rounds(rounds: u32) -> u32 {
 }
 
 /// One rank's end of its messages with another.
-pub struct End<'m> {
+pub struct MessageEnd<'m> {
     pub(crate) calls: Calls<'m>,
-    pub(crate) memory: &'m mut Memory,
+    pub(crate) memory: &'m mut MessageMemory,
     /// Whether this is the rank with the lower number of the two: it sends first, and its clock counts.
     pub(crate) is_lower: bool,
 }
 
-impl<'m> End<'m> {
+impl<'m> MessageEnd<'m> {
     /// The end at `rank` of what goes to and from `with`.
-    pub fn new(mpi: &'m dyn Exchange, memory: &'m mut Memory, rank: usize, with: usize) -> Self {
+    pub fn new(mpi: &'m dyn Exchange, memory: &'m mut MessageMemory, rank: usize, with: usize) -> Self {
         Self { calls: Calls::new(mpi, with), memory, is_lower: rank < with }
     }
 
@@ -38,9 +38,9 @@ impl<'m> End<'m> {
     ///
     /// # Errors
     /// What failed.
-    pub fn rounds(&mut self, case: Case, rounds: u32) -> Result<u64, ExchangeFault> {
+    pub fn rounds(&mut self, case: MessageCase, rounds: u32) -> Result<u64, ExchangeFault> {
         match case.path {
-            Path::Peer | Path::ToHost | Path::ToDevice => return self.copies(case, rounds),
+            MessagePath::Peer | MessagePath::ToHost | MessagePath::ToDevice => return self.copies(case, rounds),
             _ => {}
         }
         let halves = Halves::of(self.memory, case.path)?;
@@ -57,22 +57,22 @@ impl<'m> End<'m> {
     }
 
     /// One round of messages.
-    fn round(&mut self, case: Case, halves: Halves) -> Result<(), ExchangeFault> {
+    fn round(&mut self, case: MessageCase, halves: Halves) -> Result<(), ExchangeFault> {
         match case.pattern {
-            Pattern::PingPong if self.is_lower => {
+            MessagePattern::PingPong if self.is_lower => {
                 self.send(case.path, halves, case.bytes)?;
                 self.receive(case.path, halves, case.bytes)
             }
-            Pattern::PingPong => {
+            MessagePattern::PingPong => {
                 self.receive(case.path, halves, case.bytes)?;
                 self.send(case.path, halves, case.bytes)
             }
-            Pattern::OneWay | Pattern::BothWays => self.window(case, halves),
+            MessagePattern::OneWay | MessagePattern::BothWays => self.window(case, halves),
         }
     }
 
     /// The copies that bound a path: no message, and one rank alone.
-    fn copies(&mut self, case: Case, rounds: u32) -> Result<u64, ExchangeFault> {
+    fn copies(&mut self, case: MessageCase, rounds: u32) -> Result<u64, ExchangeFault> {
         let mut start = clock::now_ns();
         for round in 0..=rounds {
             // As of messages, the first one does not count.
@@ -80,8 +80,8 @@ impl<'m> End<'m> {
                 start = clock::now_ns();
             }
             match case.path {
-                Path::Peer => self.memory.peer.as_mut().ok_or(ExchangeFault::NoDevice)?.round(case.bytes)?,
-                Path::ToHost => {
+                MessagePath::Peer => self.memory.peer.as_mut().ok_or(ExchangeFault::NoDevice)?.round(case.bytes)?,
+                MessagePath::ToHost => {
                     let device = self.memory.device()?;
                     device.queue_to_host(0..case.bytes)?;
                     device.settle()?;
@@ -96,14 +96,14 @@ impl<'m> End<'m> {
         Ok(clock::now_ns() - start)
     }
 
-    fn send(&mut self, path: Path, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
+    fn send(&mut self, path: MessagePath, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
         match path {
-            Path::Staged => {
+            MessagePath::Staged => {
                 let device = self.memory.device()?;
                 device.queue_to_host(0..bytes)?;
                 device.settle()?;
             }
-            Path::Pipelined => {
+            MessagePath::Pipelined => {
                 let device = self.memory.device()?;
                 let chunks = || (0..bytes).step_by(CHUNK).map(|start| start..(start + CHUNK).min(bytes));
                 chunks().try_for_each(|chunk| device.queue_to_host(chunk))?;
@@ -119,10 +119,10 @@ impl<'m> End<'m> {
         self.calls.send_from(halves, bytes)
     }
 
-    fn receive(&mut self, path: Path, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
+    fn receive(&mut self, path: MessagePath, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
         let half = self.memory.half();
         match path {
-            Path::Pipelined => {
+            MessagePath::Pipelined => {
                 for start in (0..bytes).step_by(CHUNK) {
                     let len = CHUNK.min(bytes - start);
                     self.calls.receive_at(halves, start, len)?;
@@ -133,7 +133,7 @@ impl<'m> End<'m> {
             }
             _ => {
                 self.calls.receive_at(halves, 0, bytes)?;
-                if path == Path::Staged {
+                if path == MessagePath::Staged {
                     let device = self.memory.device()?;
                     device.queue_to_device(half..half + bytes)?;
                     device.settle()?;
@@ -144,8 +144,8 @@ impl<'m> End<'m> {
     }
 
     /// Messages that are under way together, and the answer that they are there.
-    fn window(&mut self, case: Case, halves: Halves) -> Result<(), ExchangeFault> {
-        let both = case.pattern == Pattern::BothWays;
+    fn window(&mut self, case: MessageCase, halves: Halves) -> Result<(), ExchangeFault> {
+        let both = case.pattern == MessagePattern::BothWays;
         for _ in 0..case.messages_a_round() {
             if both || !self.is_lower {
                 // All of a window go to one place, as in OSU's benchmarks: only the last counts.
@@ -163,12 +163,12 @@ impl<'m> End<'m> {
 
     /// So many messages of the device's memory from the lower one to the other, and a word that they are there.
     pub(crate) fn stream(&mut self, bytes: usize, messages: u32) -> Result<(), ExchangeFault> {
-        let halves = Halves::of(self.memory, Path::GpuAware)?;
+        let halves = Halves::of(self.memory, MessagePath::GpuAware)?;
         for _ in 0..messages {
             if self.is_lower {
-                self.send(Path::GpuAware, halves, bytes)?;
+                self.send(MessagePath::GpuAware, halves, bytes)?;
             } else {
-                self.receive(Path::GpuAware, halves, bytes)?;
+                self.receive(MessagePath::GpuAware, halves, bytes)?;
             }
         }
         self.calls.word(!self.is_lower)
@@ -188,7 +188,12 @@ impl<'m> End<'m> {
     ///
     /// # Errors
     /// What failed.
-    pub fn check(&mut self, path: Path, bytes: usize, key: u64) -> Result<(u64, Option<Wrong>), ExchangeFault> {
+    pub fn check(
+        &mut self,
+        path: MessagePath,
+        bytes: usize,
+        key: u64,
+    ) -> Result<(u64, Option<WrongBytes>), ExchangeFault> {
         let halves = Halves::of(self.memory, path)?;
         let [mine, theirs] = self.keys(key);
         self.prepare(path, bytes, Bytes::new(mine), Bytes::new(theirs).inverted())?;
@@ -214,14 +219,14 @@ impl<'m> End<'m> {
     /// Puts known bytes where this rank sends from, and other ones where it receives: on the device too, where the path begins and ends there.
     pub(crate) fn prepare(
         &mut self,
-        path: Path,
+        path: MessagePath,
         bytes: usize,
         sent: Bytes,
         poison: Bytes,
     ) -> Result<(), ExchangeFault> {
         let half = self.memory.half();
         self.memory.shared_thread();
-        if path == Path::Host {
+        if path == MessagePath::Host {
             sent.fill(0, &mut self.memory.host()[..bytes]);
             poison.fill(0, &mut self.memory.host()[half..half + bytes]);
             return Ok(());
@@ -232,7 +237,7 @@ impl<'m> End<'m> {
         device.queue_to_device(0..bytes)?;
         device.queue_to_device(half..half + bytes)?;
         device.settle()?;
-        if path != Path::GpuAware {
+        if path != MessagePath::GpuAware {
             // What passes through the host must come from the device, and not from what was there before.
             poison.fill(0, &mut device.host()?[..bytes]);
         }
@@ -242,20 +247,20 @@ impl<'m> End<'m> {
     /// What arrived, held against what `first_wrong` expects: nothing wrong, or what there is instead.
     pub(crate) fn compare(
         &mut self,
-        path: Path,
+        path: MessagePath,
         bytes: usize,
         first_wrong: impl Fn(&[u8]) -> Option<Difference>,
-    ) -> Result<Option<Wrong>, ExchangeFault> {
+    ) -> Result<Option<WrongBytes>, ExchangeFault> {
         let half = self.memory.half();
         self.memory.shared_thread();
-        let arrived = if path == Path::Host {
+        let arrived = if path == MessagePath::Host {
             &self.memory.host()[half..half + bytes]
         } else {
             let device = self.memory.device()?;
             device.queue_to_host(half..half + bytes)?;
             &device.host()?[half..half + bytes]
         };
-        Ok(first_wrong(arrived).map(|difference| Wrong::of(arrived, difference)))
+        Ok(first_wrong(arrived).map(|difference| WrongBytes::of(arrived, difference)))
     }
 }
 

@@ -9,27 +9,27 @@ use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Exchange};
 
 use crate::carried::carry;
-use crate::case::{Case, GpuThreadAt, Path};
-use crate::end::End;
+use crate::case::{GpuThreadAt, MessageCase, MessagePath};
+use crate::end::MessageEnd;
 use crate::fault::ExchangeFault;
-use crate::found::{Counted, Doing, Found, LinkBytes, Placed};
+use crate::found::{CountedBytes, GpuLinkBytes, MessageResults, MessageStep, RankSeen};
 use crate::gpu_thread::GpuThread;
 use crate::host_adapters::HostAdapters;
 use crate::link_counters::PairCounters;
-use crate::memory::Memory;
-use crate::order::{Answer, Order, read, write};
+use crate::memory::MessageMemory;
+use crate::order::{MessageAnswer, MessageOrder, read, write};
 
 /// How long a rank sleeps that has nothing to do: not so long that a block waits for it.
 pub(crate) const NAP: Duration = Duration::from_micros(100);
 
 /// One rank: its memory, and what it reaches.
-pub struct Here<'a> {
+pub struct MessageRank<'a> {
     /// Its number.
     pub rank: usize,
     /// Its calls of MPI.
     pub mpi: &'a dyn Exchange,
     /// Its memory.
-    pub memory: &'a mut Memory,
+    pub memory: &'a mut MessageMemory,
     /// Makes peer copies to another rank's device, or says why there are none.
     pub reach: &'a dyn Fn(usize) -> Result<Box<dyn PeerCopier>, String>,
     /// Reads the links' counters, where that can be done.
@@ -40,33 +40,33 @@ pub struct Here<'a> {
     pub gpu_threads: &'a [GpuThread],
 }
 
-impl Here<'_> {
+impl MessageRank<'_> {
     /// Does what was told.
-    pub(crate) fn perform(&mut self, order: &Order) -> Answer {
-        self.performed(order).unwrap_or_else(|fault| Answer::Failed(fault.to_string()))
+    pub(crate) fn perform(&mut self, order: &MessageOrder) -> MessageAnswer {
+        self.performed(order).unwrap_or_else(|fault| MessageAnswer::Failed(fault.to_string()))
     }
 
-    fn performed(&mut self, order: &Order) -> Result<Answer, ExchangeFault> {
+    fn performed(&mut self, order: &MessageOrder) -> Result<MessageAnswer, ExchangeFault> {
         let with = match order {
-            Order::Look { first } => {
-                return self.look(if *first { Look::First } else { Look::Again }).map(Answer::Placed);
+            MessageOrder::Look { first } => {
+                return self.look(if *first { Look::First } else { Look::Again }).map(MessageAnswer::Placed);
             }
-            Order::Stay | Order::Leave => return Ok(Answer::Took(0)),
-            Order::Reach { with } => return Ok(Answer::Reached(self.reached(*with))),
-            Order::Rounds { with, .. }
-            | Order::Check { with, .. }
-            | Order::Attempt { with, .. }
-            | Order::Count { with, .. }
-            | Order::Carry { with, .. } => *with,
+            MessageOrder::Stay | MessageOrder::Leave => return Ok(MessageAnswer::Took(0)),
+            MessageOrder::Reach { with } => return Ok(MessageAnswer::Reached(self.reached(*with))),
+            MessageOrder::Rounds { with, .. }
+            | MessageOrder::Check { with, .. }
+            | MessageOrder::Attempt { with, .. }
+            | MessageOrder::Count { with, .. }
+            | MessageOrder::Carry { with, .. } => *with,
         };
         let (rank, links, adapters) = (self.rank, self.links, self.adapters);
-        let mut end = End::new(self.mpi, self.memory, rank, with);
+        let mut end = MessageEnd::new(self.mpi, self.memory, rank, with);
         match order {
-            Order::Rounds { case: Case { path: Path::GpuThread(at), .. }, rounds, .. } => {
-                thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| Answer::Took(copied.ns))
+            MessageOrder::Rounds { case: MessageCase { path: MessagePath::GpuThread(at), .. }, rounds, .. } => {
+                thread(self.gpu_threads, *at)?.alone(*rounds).map(|copied| MessageAnswer::Took(copied.ns))
             }
-            Order::Rounds { case: case @ Case { path: Path::Beside(at), .. }, rounds, .. } => {
-                let case = Case { path: case.path.of_messages(), ..*case };
+            MessageOrder::Rounds { case: case @ MessageCase { path: MessagePath::Beside(at), .. }, rounds, .. } => {
+                let case = MessageCase { path: case.path.of_messages(), ..*case };
                 // Both threads copy before the first message goes, and until the last one has.
                 let beside = || {
                     end.meet()?;
@@ -74,24 +74,28 @@ impl Here<'_> {
                     end.meet().map(|()| took)
                 };
                 let (took, copied) = thread(self.gpu_threads, *at)?.beside(beside)?;
-                Ok(Answer::TookBeside(took, copied))
+                Ok(MessageAnswer::TookBeside(took, copied))
             }
-            Order::Rounds { case, rounds, .. } => end.rounds(*case, *rounds).map(Answer::Took),
-            Order::Check { path, bytes, key, .. } => {
-                end.check(path.of_messages(), *bytes, *key).map(|(compared, wrong)| Answer::Checked(compared, wrong))
+            MessageOrder::Rounds { case, rounds, .. } => end.rounds(*case, *rounds).map(MessageAnswer::Took),
+            MessageOrder::Check { path, bytes, key, .. } => end
+                .check(path.of_messages(), *bytes, *key)
+                .map(|(compared, wrong)| MessageAnswer::Checked(compared, wrong)),
+            MessageOrder::Attempt { operation, bytes, key, .. } => {
+                end.attempt(*operation, *bytes, *key).map(|wrong| MessageAnswer::Checked(*bytes as u64, wrong))
             }
-            Order::Attempt { operation, bytes, key, .. } => {
-                end.attempt(*operation, *bytes, *key).map(|wrong| Answer::Checked(*bytes as u64, wrong))
+            MessageOrder::Count { bytes, messages, .. } => {
+                count(&mut end, links, *bytes, *messages).map(MessageAnswer::Counted)
             }
-            Order::Count { bytes, messages, .. } => count(&mut end, links, *bytes, *messages).map(Answer::Counted),
-            Order::Carry { case, rounds, .. } => carry(&mut end, adapters, *case, *rounds).map(Answer::Carried),
-            _ => Ok(Answer::Took(0)),
+            MessageOrder::Carry { case, rounds, .. } => {
+                carry(&mut end, adapters, *case, *rounds).map(MessageAnswer::Carried)
+            }
+            _ => Ok(MessageAnswer::Took(0)),
         }
     }
 
-    fn look(&mut self, how: Look) -> Result<Placed, ExchangeFault> {
+    fn look(&mut self, how: Look) -> Result<RankSeen, ExchangeFault> {
         let (seen, mismatch) = self.memory.look(how)?;
-        let mut placed = Placed::of(seen, mismatch);
+        let mut placed = RankSeen::of(seen, mismatch);
         for thread in self.gpu_threads {
             let there = thread.look(how)?;
             let wrong = there.mismatch.as_ref().map(|wrong| format!("the thread that copies to the GPU: {wrong}"));
@@ -124,14 +128,15 @@ fn thread(threads: &[GpuThread], at: GpuThreadAt) -> Result<&GpuThread, Exchange
 }
 
 fn count(
-    end: &mut End,
+    end: &mut MessageEnd,
     links: Option<&PairCounters>,
     bytes: usize,
     messages: u32,
-) -> Result<Option<Counted>, ExchangeFault> {
+) -> Result<Option<CountedBytes>, ExchangeFault> {
     let with = end.calls.with();
     let read = || links.map(|links| links.read(with)).unwrap_or_default();
-    let less = |after: [LinkBytes; 2], before: [LinkBytes; 2]| [after[0].since(before[0]), after[1].since(before[1])];
+    let less =
+        |after: [GpuLinkBytes; 2], before: [GpuLinkBytes; 2]| [after[0].since(before[0]), after[1].since(before[1])];
     // Once that does not count: its time is how long the links are looked at while nothing is sent.
     let start = clock::now_ns();
     end.stream(bytes, messages)?;
@@ -147,7 +152,7 @@ fn count(
     let after = read();
     let [source, destination] = less(after, before);
     let counted =
-        Counted { bytes: bytes as u64 * u64::from(messages), source, destination, idle: less(before, at_rest) };
+        CountedBytes { bytes: bytes as u64 * u64::from(messages), source, destination, idle: less(before, at_rest) };
     Ok(links.map(|_| counted))
 }
 
@@ -156,42 +161,48 @@ fn count(
 /// # Errors
 /// The transport between the ranks failed.
 pub fn follow(
-    here: &mut Here,
+    here: &mut MessageRank,
     comm: &mut Communicator,
-    journal: &mut dyn SessionJournal<Doing, Found>,
+    journal: &mut dyn SessionJournal<MessageStep, MessageResults>,
 ) -> Result<(), ExchangeFault> {
     loop {
         let Some(message) = comm.try_receive()? else {
             thread::sleep(NAP);
             continue;
         };
-        let order: Order = read(&message.bytes)?;
-        if order == Order::Leave {
+        let order: MessageOrder = read(&message.bytes)?;
+        if order == MessageOrder::Leave {
             return Ok(());
         }
         journal.doing(&doing(here.rank, &order));
-        if order == Order::Stay {
+        if order == MessageOrder::Stay {
             continue;
         }
         let answer = here.perform(&order);
-        journal.doing(&Doing::Else);
+        journal.doing(&MessageStep::Else);
         comm.send(message.from, &write(&answer))?;
     }
 }
 
 /// What an order means for whoever watches.
-pub(crate) fn doing(rank: usize, order: &Order) -> Doing {
+pub(crate) fn doing(rank: usize, order: &MessageOrder) -> MessageStep {
     let pair = |with: usize| [rank.min(with), rank.max(with)];
-    let case = |path, bytes| Case { path, pattern: crate::case::Pattern::PingPong, bytes };
+    let case = |path, bytes| MessageCase { path, pattern: crate::case::MessagePattern::PingPong, bytes };
     match order {
-        Order::Rounds { with, case, .. } | Order::Carry { with, case, .. } => {
-            Doing::Case { ranks: pair(*with), case: *case }
+        MessageOrder::Rounds { with, case, .. } | MessageOrder::Carry { with, case, .. } => {
+            MessageStep::Case { ranks: pair(*with), case: *case }
         }
-        Order::Check { with, path, bytes, .. } => Doing::Case { ranks: pair(*with), case: case(*path, *bytes) },
-        Order::Attempt { with, operation, bytes, .. } => {
-            Doing::Operation { ranks: pair(*with), operation: *operation, bytes: *bytes }
+        MessageOrder::Check { with, path, bytes, .. } => {
+            MessageStep::Case { ranks: pair(*with), case: case(*path, *bytes) }
         }
-        Order::Count { with, bytes, .. } => Doing::Case { ranks: pair(*with), case: case(Path::GpuAware, *bytes) },
-        Order::Look { .. } | Order::Reach { .. } | Order::Stay | Order::Leave => Doing::Else,
+        MessageOrder::Attempt { with, operation, bytes, .. } => {
+            MessageStep::Operation { ranks: pair(*with), operation: *operation, bytes: *bytes }
+        }
+        MessageOrder::Count { with, bytes, .. } => {
+            MessageStep::Case { ranks: pair(*with), case: case(MessagePath::GpuAware, *bytes) }
+        }
+        MessageOrder::Look { .. } | MessageOrder::Reach { .. } | MessageOrder::Stay | MessageOrder::Leave => {
+            MessageStep::Else
+        }
     }
 }

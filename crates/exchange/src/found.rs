@@ -9,25 +9,25 @@ use stats::IdSet;
 use stats::stop::StopReason;
 
 use crate::carried::Carried;
-use crate::case::Case;
-use crate::operation::{Attempt, Operation};
+use crate::case::MessageCase;
+use crate::operation::{Attempt, DeviceOperation};
 
 /// What is being done: the last word of a process that MPI ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Doing {
+pub enum MessageStep {
     /// A case's block, or the check of its bytes.
     Case {
         /// The two ranks.
         ranks: [usize; 2],
         /// The case.
-        case: Case,
+        case: MessageCase,
     },
     /// An operation on device memory.
     Operation {
         /// The two ranks.
         ranks: [usize; 2],
         /// The operation.
-        operation: Operation,
+        operation: DeviceOperation,
         /// Bytes of a message.
         bytes: usize,
     },
@@ -36,7 +36,7 @@ pub enum Doing {
     Else,
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for MessageStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = |bytes: &usize| stats::units::size(*bytes as u64);
         match self {
@@ -55,7 +55,7 @@ impl fmt::Display for Doing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseFound {
     /// The case.
-    pub case: Case,
+    pub case: MessageCase,
     /// Of each block, nanoseconds a message.
     pub block_ns: Vec<f64>,
     /// Of each block of a case beside copies, what those of both ranks moved: bytes a second of one rank, the mean of the two.
@@ -72,7 +72,7 @@ pub struct CaseFound {
 
 /// Where a rank was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placed {
+pub struct RankSeen {
     /// The PU that it ran on.
     pub pu: u32,
     /// The PUs that it could have run on.
@@ -82,10 +82,10 @@ pub struct Placed {
     /// What is not as asked.
     pub mismatch: Option<String>,
     /// The same of its threads that copy to the GPU.
-    pub gpu_threads: Vec<Placed>,
+    pub gpu_threads: Vec<RankSeen>,
 }
 
-impl Placed {
+impl RankSeen {
     /// What was seen of a thread and its memory.
     pub(crate) fn of(seen: Seen, mismatch: Option<String>) -> Self {
         Self { pu: seen.pu, affinity: seen.affinity, pages: seen.pages.per_node, mismatch, gpu_threads: Vec::new() }
@@ -94,14 +94,14 @@ impl Placed {
 
 /// Bytes that went through a GPU's links since some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkBytes {
+pub struct GpuLinkBytes {
     /// Out of and into the GPU by NVLink.
     pub nvlink: Option<[u64; 2]>,
     /// Out of and into the GPU by PCIe, modulo 2³².
     pub pcie: Option<[u64; 2]>,
 }
 
-impl LinkBytes {
+impl GpuLinkBytes {
     /// What went through since `before`.
     pub fn since(self, before: Self) -> Self {
         let wrapping = |now: u64, then: u64| u64::from((now as u32).wrapping_sub(then as u32));
@@ -118,18 +118,18 @@ impl LinkBytes {
 
 /// What the links of both GPUs counted while device memory was sent one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountedBytes {
     /// Bytes of all messages.
     pub bytes: u64,
     /// At the GPU that they came from.
-    pub source: LinkBytes,
+    pub source: GpuLinkBytes,
     /// At the GPU that they went to.
-    pub destination: LinkBytes,
+    pub destination: GpuLinkBytes,
     /// At both in as long a time before, in which nothing was sent.
-    pub idle: [LinkBytes; 2],
+    pub idle: [GpuLinkBytes; 2],
 }
 
-impl Counted {
+impl CountedBytes {
     /// Whether any counter could be read.
     pub fn has_any(&self) -> bool {
         let both = [self.source, self.destination];
@@ -147,13 +147,13 @@ pub struct PairFound {
     /// Of each operation on device memory, in the order tried.
     pub attempts: Vec<Attempt>,
     /// What the links counted.
-    pub counted: Option<Counted>,
+    pub counted: Option<CountedBytes>,
     /// What network adapters counted of cases that MPI itself moves; none within a host.
     pub carried: Vec<Carried>,
     /// Why there are no peer copies, or that the driver stages them.
     pub peer: Option<String>,
     /// Where both were seen before and after.
-    pub placed: [[Option<Placed>; 2]; 2],
+    pub placed: [[Option<RankSeen>; 2]; 2],
 }
 
 impl PairFound {
@@ -173,7 +173,7 @@ impl PairFound {
 
 /// What is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct MessageResults {
     /// Of each pair that was begun.
     pub pairs: Vec<PairFound>,
     /// A signal came.
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_pcie_counter_that_wrapped_counts_on() {
-        let before = LinkBytes { nvlink: Some([10, 20]), pcie: Some([u64::from(u32::MAX) - 9, 5]) };
-        let after = LinkBytes { nvlink: Some([15, 20]), pcie: Some([90, 6]) };
-        assert_eq!(after.since(before), LinkBytes { nvlink: Some([5, 0]), pcie: Some([100, 1]) });
-        assert_eq!(after.since(LinkBytes::default()), LinkBytes::default());
+        let before = GpuLinkBytes { nvlink: Some([10, 20]), pcie: Some([u64::from(u32::MAX) - 9, 5]) };
+        let after = GpuLinkBytes { nvlink: Some([15, 20]), pcie: Some([90, 6]) };
+        assert_eq!(after.since(before), GpuLinkBytes { nvlink: Some([5, 0]), pcie: Some([100, 1]) });
+        assert_eq!(after.since(GpuLinkBytes::default()), GpuLinkBytes::default());
     }
 }

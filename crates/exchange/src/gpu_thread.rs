@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{COPY_BYTES, GpuThreadAt};
 use crate::fault::ExchangeFault;
-use crate::found::Placed;
-use crate::memory::Memory;
+use crate::found::RankSeen;
+use crate::memory::MessageMemory;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{Receiver, Sender, channel};
@@ -44,7 +44,7 @@ enum Task {
 enum Said {
     Began,
     Copied(Copied),
-    Placed(Placed),
+    Placed(RankSeen),
 }
 
 type Word = Result<Said, ExchangeFault>;
@@ -76,10 +76,10 @@ impl GpuThread {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let run = move || {
-            let begun = || -> Result<Memory, ExchangeFault> {
+            let begun = || -> Result<MessageMemory, ExchangeFault> {
                 let bound = Bound::to(pu)?;
                 let device = platform.open(device)?;
-                Memory::new(&bound, Some(&*device), [pu, node], one_node, COPY_BYTES)
+                MessageMemory::new(&bound, Some(&*device), [pu, node], one_node, COPY_BYTES)
             };
             let mut memory = match begun() {
                 Ok(memory) => memory,
@@ -129,7 +129,7 @@ impl GpuThread {
     ///
     /// # Errors
     /// The kernel does not say.
-    pub(crate) fn look(&self, how: Look) -> Result<Placed, ExchangeFault> {
+    pub(crate) fn look(&self, how: Look) -> Result<RankSeen, ExchangeFault> {
         self.ask(Task::Look(how))?;
         match self.heard()? {
             Said::Placed(placed) => Ok(placed),
@@ -173,12 +173,12 @@ fn gone() -> ExchangeFault {
     ExchangeFault::Protocol("the thread that copies to the GPU is gone".to_owned())
 }
 
-fn perform(task: &Task, memory: &mut Memory, stop: &AtomicBool, says: &Sender<Word>) -> Word {
+fn perform(task: &Task, memory: &mut MessageMemory, stop: &AtomicBool, says: &Sender<Word>) -> Word {
     let half = memory.half();
     let copies = match task {
         Task::Look(how) => {
             let (seen, mismatch) = memory.look(*how)?;
-            return Ok(Said::Placed(Placed::of(seen, mismatch)));
+            return Ok(Said::Placed(RankSeen::of(seen, mismatch)));
         }
         Task::Copies(copies) => Some(*copies),
         Task::UntilStopped => {

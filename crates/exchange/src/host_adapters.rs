@@ -62,13 +62,13 @@ fn of_rank(nic: &NicCounters, known: &[Nic], own: &IdSet, root: &FsRoot) -> MpiA
 mod tests {
     use super::*;
 
-    type Outcome = Result<(), Box<dyn std::error::Error>>;
+    type AttemptOutcome = Result<(), Box<dyn std::error::Error>>;
     /// Each adapter, and whether it is near.
     type Near = Vec<(String, Option<bool>)>;
 
     /// The LUMI-G node of the fixtures: a Slingshot adapter on each node, as cxi devices of a sysfs of the test's own, and interfaces that the topology does not know.
     #[test]
-    fn an_adapter_is_near_by_the_topology_where_that_knows_it_and_else_by_the_kernels_number() -> Outcome {
+    fn an_adapter_is_near_by_the_topology_where_that_knows_it_and_else_by_the_kernels_number() -> AttemptOutcome {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/lumi-g.xml");
         let survey = topo::survey_xml(std::path::Path::new(file))?;
         let folder = tempfile::tempdir()?;

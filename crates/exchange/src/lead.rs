@@ -17,26 +17,26 @@ use stats::random::SplitMix64;
 use stats::stop::Rule;
 
 use crate::carried::{Carried, WINDOW_NS};
-use crate::case::{Case, GpuThreadAt, Path, Pattern, beside, cases};
+use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases};
 use crate::fault::ExchangeFault;
-use crate::follow::{Here, NAP, doing};
-use crate::found::{CaseFound, Counted, Doing, Found, PairFound, Placed};
-use crate::operation::{Attempt, Operation, Outcome};
-use crate::order::{Answer, Order, SILENT, outcome, read, write};
+use crate::follow::{MessageRank, NAP, doing};
+use crate::found::{CaseFound, CountedBytes, MessageResults, MessageStep, PairFound, RankSeen};
+use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
+use crate::order::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
 
 /// What is measured, and how long.
 #[derive(Clone, Debug)]
-pub struct Lead {
+pub struct MessageLead {
     /// Bytes of messages.
     pub sizes: Vec<usize>,
     /// How they follow each other.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<MessagePattern>,
     /// Whether device memory takes part.
     pub devices: bool,
     /// Whether device memory's address is given to MPI.
     pub gpu_aware: bool,
     /// The operations to try on it.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<DeviceOperation>,
     /// Sizes that each is tried at.
     pub attempt_bytes: Vec<usize>,
     /// How many blocks a case gets.
@@ -74,20 +74,20 @@ const COUNTED_FROM: usize = 4 << 20;
 
 /// One leader at work.
 struct Work<'a, 'w, 'h> {
-    lead: &'a Lead,
-    here: &'a mut Here<'h>,
+    lead: &'a MessageLead,
+    here: &'a mut MessageRank<'h>,
     comm: &'a mut Communicator<'w>,
     interrupted: &'a AtomicBool,
-    journal: &'a mut dyn SessionJournal<Doing, Found>,
+    journal: &'a mut dyn SessionJournal<MessageStep, MessageResults>,
     random: SplitMix64,
-    found: Found,
+    found: MessageResults,
     key: u64,
     told_to_stay: Instant,
     /// The ranks are no longer at the same place: nothing more can be measured.
     broken: bool,
 }
 
-impl Lead {
+impl MessageLead {
     /// Measures these pairs and tells all others that it is over.
     ///
     /// # Errors
@@ -95,11 +95,11 @@ impl Lead {
     pub fn run(
         &self,
         pairs: &[[usize; 2]],
-        here: &mut Here,
+        here: &mut MessageRank,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
-        journal: &mut dyn SessionJournal<Doing, Found>,
-    ) -> Result<Found, ExchangeFault> {
+        journal: &mut dyn SessionJournal<MessageStep, MessageResults>,
+    ) -> Result<MessageResults, ExchangeFault> {
         let random = SplitMix64::new(self.seed);
         let mut work = Work {
             lead: self,
@@ -108,7 +108,7 @@ impl Lead {
             interrupted,
             journal,
             random,
-            found: Found::default(),
+            found: MessageResults::default(),
             key: self.seed,
             told_to_stay: Instant::now(),
             broken: false,
@@ -122,7 +122,7 @@ impl Lead {
         work.found.interrupted = work.is_interrupted();
         work.journal.found(&work.found);
         for rank in (0..work.comm.place().size).filter(|rank| *rank != work.here.rank) {
-            work.comm.send(rank, &write(&Order::Leave))?;
+            work.comm.send(rank, &write(&MessageOrder::Leave))?;
         }
         Ok(work.found)
     }
@@ -139,24 +139,31 @@ impl Work<'_, '_, '_> {
     }
 
     /// Has both ranks of a pair do the same, each with the other.
-    fn both(&mut self, pair: [usize; 2], order: impl Fn(usize) -> Order) -> Result<[Answer; 2], ExchangeFault> {
+    fn both(
+        &mut self,
+        pair: [usize; 2],
+        order: impl Fn(usize) -> MessageOrder,
+    ) -> Result<[MessageAnswer; 2], ExchangeFault> {
         let [lower, higher] = pair;
         let messages = matches!(
             order(higher),
-            Order::Rounds { .. } | Order::Check { .. } | Order::Count { .. } | Order::Carry { .. }
+            MessageOrder::Rounds { .. }
+                | MessageOrder::Check { .. }
+                | MessageOrder::Count { .. }
+                | MessageOrder::Carry { .. }
         );
         self.tell(&[(lower, order(higher)), (higher, order(lower))]).map(|answers| {
             // Messages of which one rank's failed are still under way at the other: nothing after them would mean anything.
-            let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
+            let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
             self.broken |= messages && failed == 1;
             let mut answers = answers.into_iter();
-            let mut next = || answers.next().unwrap_or_else(|| Answer::Failed("it was not asked".to_owned()));
+            let mut next = || answers.next().unwrap_or_else(|| MessageAnswer::Failed("it was not asked".to_owned()));
             [next(), next()]
         })
     }
 
     /// Has ranks do something, this one last; their answers in the same order.
-    fn tell(&mut self, orders: &[(usize, Order)]) -> Result<Vec<Answer>, ExchangeFault> {
+    fn tell(&mut self, orders: &[(usize, MessageOrder)]) -> Result<Vec<MessageAnswer>, ExchangeFault> {
         let own = self.here.rank;
         self.tell_the_others_to_stay(orders)?;
         for (rank, order) in orders.iter().filter(|(rank, _)| *rank != own) {
@@ -169,11 +176,11 @@ impl Work<'_, '_, '_> {
                 .map_or_else(|| doing(*rank, order), |(rank, order)| doing(*rank, order));
             self.journal.doing(&shown);
         }
-        let mut answers: Vec<Option<Answer>> = vec![None; orders.len()];
+        let mut answers: Vec<Option<MessageAnswer>> = vec![None; orders.len()];
         for (at, (_, order)) in orders.iter().enumerate().filter(|(_, (rank, _))| *rank == own) {
             answers[at] = Some(self.here.perform(order));
         }
-        let failed = answers.iter().flatten().any(|answer| matches!(answer, Answer::Failed(_)));
+        let failed = answers.iter().flatten().any(|answer| matches!(answer, MessageAnswer::Failed(_)));
         let until = failed.then(|| Instant::now() + OTHERS);
         while answers.iter().any(Option::is_none) {
             if until.is_some_and(|until| Instant::now() > until) {
@@ -189,20 +196,20 @@ impl Work<'_, '_, '_> {
                 *answer = Some(read(&message.bytes)?);
             }
         }
-        self.journal.doing(&Doing::Else);
-        let none = || Answer::Failed(SILENT.to_owned());
+        self.journal.doing(&MessageStep::Else);
+        let none = || MessageAnswer::Failed(SILENT.to_owned());
         Ok(answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect())
     }
 
     /// Tells ranks without an order that they are still needed, if it is time to.
-    fn tell_the_others_to_stay(&mut self, orders: &[(usize, Order)]) -> Result<(), ExchangeFault> {
+    fn tell_the_others_to_stay(&mut self, orders: &[(usize, MessageOrder)]) -> Result<(), ExchangeFault> {
         if self.told_to_stay.elapsed() < STAY_EVERY {
             return Ok(());
         }
         self.told_to_stay = Instant::now();
         let idle = |rank: &usize| *rank != self.here.rank && orders.iter().all(|(one, _)| one != rank);
         for rank in (0..self.comm.place().size).filter(idle) {
-            self.comm.send(rank, &write(&Order::Stay))?;
+            self.comm.send(rank, &write(&MessageOrder::Stay))?;
         }
         Ok(())
     }
@@ -214,22 +221,22 @@ impl Work<'_, '_, '_> {
             self.found.pairs.push(PairFound::begun(*ranks));
         }
         let all: Vec<usize> = (from..self.found.pairs.len()).collect();
-        let mut paths = vec![Path::Host];
+        let mut paths = vec![MessagePath::Host];
         for at in all.iter().copied() {
             self.found.pairs[at].placed[0] = self.look(at, true)?;
         }
         if self.lead.devices {
-            paths.push(Path::Staged);
+            paths.push(MessagePath::Staged);
             // Together only what places can be compared by; and a rank reaches one other at a time.
             if !self.lead.together {
-                paths.extend([Path::Pipelined, Path::ToHost, Path::ToDevice]);
+                paths.extend([MessagePath::Pipelined, MessagePath::ToHost, MessagePath::ToDevice]);
                 paths.extend(self.reach(from)?);
             }
         }
         let mut measured = cases(&paths, &self.lead.patterns, &self.lead.sizes);
         measured.extend(beside(&self.lead.gpu_threads, &self.lead.sizes));
         self.measure(&all, &measured)?;
-        self.carry(&all, Path::Host)?;
+        self.carry(&all, MessagePath::Host)?;
         if self.lead.devices && self.lead.gpu_aware && !self.ends() {
             self.device_memory(&all)?;
         }
@@ -251,26 +258,26 @@ impl Work<'_, '_, '_> {
     }
 
     /// Peer copies of a pair, where there are any.
-    fn reach(&mut self, at: usize) -> Result<Option<Path>, ExchangeFault> {
-        let [reached, _] = self.both(self.found.pairs[at].ranks, |with| Order::Reach { with })?;
+    fn reach(&mut self, at: usize) -> Result<Option<MessagePath>, ExchangeFault> {
+        let [reached, _] = self.both(self.found.pairs[at].ranks, |with| MessageOrder::Reach { with })?;
         let pair = &mut self.found.pairs[at];
         match reached {
-            Answer::Reached(said) => {
+            MessageAnswer::Reached(said) => {
                 // Staged copies are none of the bound that a direct path is held against, but a figure all the same.
                 let copies = said.as_deref().is_none_or(|said| said.starts_with("the driver stages"));
                 pair.peer = said;
-                return Ok(copies.then_some(Path::Peer));
+                return Ok(copies.then_some(MessagePath::Peer));
             }
-            Answer::Failed(why) => pair.peer = Some(why),
+            MessageAnswer::Failed(why) => pair.peer = Some(why),
             _ => {}
         }
         Ok(None)
     }
 
-    fn look(&mut self, at: usize, first: bool) -> Result<[Option<Placed>; 2], ExchangeFault> {
-        let answers = self.both(self.found.pairs[at].ranks, |_| Order::Look { first })?;
+    fn look(&mut self, at: usize, first: bool) -> Result<[Option<RankSeen>; 2], ExchangeFault> {
+        let answers = self.both(self.found.pairs[at].ranks, |_| MessageOrder::Look { first })?;
         Ok(answers.map(|answer| match answer {
-            Answer::Placed(placed) => Some(placed),
+            MessageAnswer::Placed(placed) => Some(placed),
             _ => None,
         }))
     }
@@ -279,7 +286,7 @@ impl Work<'_, '_, '_> {
     fn device_memory(&mut self, pairs: &[usize]) -> Result<(), ExchangeFault> {
         let mut send = Vec::new();
         for at in pairs.iter().copied() {
-            if !self.ends() && self.attempts(at, Operation::Send)? {
+            if !self.ends() && self.attempts(at, DeviceOperation::Send)? {
                 send.push(at);
             }
         }
@@ -290,12 +297,12 @@ impl Work<'_, '_, '_> {
                 self.count(at, bytes)?;
             }
         }
-        self.measure(&send, &cases(&[Path::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
-        self.carry(&send, Path::GpuAware)?;
-        let others = self.lead.operations.iter().copied().filter(|operation| *operation != Operation::Send);
+        self.measure(&send, &cases(&[MessagePath::GpuAware], &self.lead.patterns, &self.lead.sizes))?;
+        self.carry(&send, MessagePath::GpuAware)?;
+        let others = self.lead.operations.iter().copied().filter(|operation| *operation != DeviceOperation::Send);
         for (operation, at) in others.flat_map(|operation| pairs.iter().map(move |at| (operation, *at))) {
             if self.ends() {
-                self.found.pairs[at].attempts.push(Attempt { operation, bytes: 0, outcome: Outcome::NotTried });
+                self.found.pairs[at].attempts.push(Attempt { operation, bytes: 0, outcome: AttemptOutcome::NotTried });
                 continue;
             }
             self.attempts(at, operation)?;
@@ -304,22 +311,22 @@ impl Work<'_, '_, '_> {
     }
 
     /// Tries an operation at each size; whether it worked at all of them.
-    fn attempts(&mut self, at: usize, operation: Operation) -> Result<bool, ExchangeFault> {
+    fn attempts(&mut self, at: usize, operation: DeviceOperation) -> Result<bool, ExchangeFault> {
         let mut works = true;
         for bytes in &self.lead.attempt_bytes {
             if self.broken {
                 break;
             }
             // As it stands if this process does not come back from it.
-            self.found.pairs[at].attempts.push(Attempt { operation, bytes: *bytes, outcome: Outcome::NotTried });
+            self.found.pairs[at].attempts.push(Attempt { operation, bytes: *bytes, outcome: AttemptOutcome::NotTried });
             self.journal.found(&self.found);
             let key = self.next_key();
             let ranks = self.found.pairs[at].ranks;
-            let answers = self.both(ranks, |with| Order::Attempt { with, operation, bytes: *bytes, key })?;
+            let answers = self.both(ranks, |with| MessageOrder::Attempt { with, operation, bytes: *bytes, key })?;
             let outcome = outcome(&answers);
-            works &= outcome == Outcome::Works;
+            works &= outcome == AttemptOutcome::Works;
             // Where MPI refused at one rank alone the other's call is still under way: nothing after it would mean anything.
-            let failed = answers.iter().filter(|answer| matches!(answer, Answer::Failed(_))).count();
+            let failed = answers.iter().filter(|answer| matches!(answer, MessageAnswer::Failed(_))).count();
             self.broken |= failed == 1;
             if let Some(last) = self.found.pairs[at].attempts.last_mut() {
                 last.outcome = outcome;
@@ -331,30 +338,31 @@ impl Work<'_, '_, '_> {
 
     fn count(&mut self, at: usize, bytes: usize) -> Result<(), ExchangeFault> {
         let messages = u32::try_from(COUNTED_BYTES / bytes).unwrap_or(u32::MAX).max(1);
-        let answers = self.both(self.found.pairs[at].ranks, |with| Order::Count { with, bytes, messages })?;
+        let answers = self.both(self.found.pairs[at].ranks, |with| MessageOrder::Count { with, bytes, messages })?;
         let counted = answers.into_iter().find_map(|answer| match answer {
-            Answer::Counted(Some(counted)) => Some(counted),
+            MessageAnswer::Counted(Some(counted)) => Some(counted),
             _ => None,
         });
-        self.found.pairs[at].counted = counted.filter(Counted::has_any);
+        self.found.pairs[at].counted = counted.filter(CountedBytes::has_any);
         Ok(())
     }
 
     /// What adapters counted of each case of this path between hosts, the largest messages of a pattern first.
-    fn carry(&mut self, pairs: &[usize], path: Path) -> Result<(), ExchangeFault> {
+    fn carry(&mut self, pairs: &[usize], path: MessagePath) -> Result<(), ExchangeFault> {
         let began = Instant::now();
         for at in pairs.iter().copied() {
             let ranks = self.found.pairs[at].ranks;
             let [one, other] = ranks.map(|rank| self.lead.hosts.get(rank));
             let cases = self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
-            let mut cases: Vec<(Case, u32)> = cases.filter_map(|found| Some((found.case, rounds(found)?))).collect();
+            let mut cases: Vec<(MessageCase, u32)> =
+                cases.filter_map(|found| Some((found.case, rounds(found)?))).collect();
             cases.sort_by_key(|(case, _)| (case.pattern, Reverse(case.bytes)));
             for (case, rounds) in cases {
                 if self.ends() || began.elapsed() > self.lead.max_time {
                     return Ok(());
                 }
-                let answers = self.both(ranks, |with| Order::Carry { with, case, rounds })?;
-                if let [Answer::Carried(lower), Answer::Carried(higher)] = answers {
+                let answers = self.both(ranks, |with| MessageOrder::Carry { with, case, rounds })?;
+                if let [MessageAnswer::Carried(lower), MessageAnswer::Carried(higher)] = answers {
                     self.found.pairs[at].carried.push(Carried { case, by: [lower, higher] });
                 }
             }

@@ -2,9 +2,9 @@
 //! and staged MPI's way with device memory is.
 //!
 //! ```text
-//! Case ─► Order ─► End: rounds ─► CaseFound ┐
-//! Operation ─► Order ─► End: attempt ───────┼─► Found ─► verdict
-//! Links before and after ────────────────────┘
+//! MessageCase ─► MessageOrder ─► MessageEnd: rounds ──────► CaseFound ┐
+//! DeviceOperation ─► MessageOrder ─► MessageEnd: attempt ─► Attempt ──┼─► MessageResults ─► verdict
+//! links before and after ─────────────────────────► CountedBytes ─┘
 //! MessageOptions ─► session of each rank (all of the above) ─► supervisor of rank 0 ─► MpiDocument
 //! ```
 //!
@@ -42,7 +42,7 @@ mod sync;
 pub mod verdict;
 
 pub use carried::{Carried, PerByte};
-pub use case::{Case, GpuThreadAt, Path, Pattern};
-pub use found::{CaseFound, Counted, Doing, Found, LinkBytes, PairFound, Placed};
-pub use operation::{Attempt, Operation, Outcome, Wrong};
+pub use case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern};
+pub use found::{CaseFound, CountedBytes, GpuLinkBytes, MessageResults, MessageStep, PairFound, RankSeen};
+pub use operation::{Attempt, AttemptOutcome, DeviceOperation, WrongBytes};
 pub use run::{Expectation, MessageOptions, MessageRanks, PairsAsked, RankFacts, ThreadSpot};

@@ -3,7 +3,7 @@
 use stats::PciAddress;
 use topo::LinkCounters;
 
-use crate::found::LinkBytes;
+use crate::found::GpuLinkBytes;
 
 /// Counters of this rank's GPU, and of those of the others on its node.
 pub(crate) struct PairCounters {
@@ -20,10 +20,10 @@ impl PairCounters {
     }
 
     /// What went through the links of this rank's GPU and of that of rank `with`, since some time in the past; nothing where it cannot be read.
-    pub(crate) fn read(&self, with: usize) -> [LinkBytes; 2] {
+    pub(crate) fn read(&self, with: usize) -> [GpuLinkBytes; 2] {
         let of = |pci: Option<PciAddress>| {
             let bytes = pci.map(|pci| self.counters.read(pci)).unwrap_or_default();
-            LinkBytes { nvlink: bytes.nvlink, pcie: bytes.pcie }
+            GpuLinkBytes { nvlink: bytes.nvlink, pcie: bytes.pcie }
         };
         [of(Some(self.own)), of(self.others.get(with).copied().flatten())]
     }

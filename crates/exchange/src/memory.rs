@@ -10,7 +10,7 @@ use crate::fault::ExchangeFault;
 const ALIGN: usize = 2 << 20;
 
 /// The memory of one rank.
-pub struct Memory {
+pub struct MessageMemory {
     host: PlacedMemory,
     device: Option<Box<dyn Buffer>>,
     /// To the other rank's device, where this process sees it.
@@ -20,7 +20,7 @@ pub struct Memory {
     pu: u32,
 }
 
-impl Memory {
+impl MessageMemory {
     /// Memory for messages of so many bytes on `node`, for the thread that is bound to `pu`; on the device too, where there is one.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// An operation on device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Operation {
+pub enum DeviceOperation {
     /// MPI_Send and MPI_Recv.
     Send,
     /// MPI_Isend and MPI_Irecv.
@@ -24,7 +24,7 @@ pub enum Operation {
     Allreduce,
 }
 
-impl Operation {
+impl DeviceOperation {
     /// All, those first that fewer libraries fail in.
     pub const ALL: [Self; 8] =
         [Self::Send, Self::Isend, Self::Sendrecv, Self::Bcast, Self::Put, Self::Get, Self::Alltoall, Self::Allreduce];
@@ -46,7 +46,7 @@ impl Operation {
 
 /// What arrived in place of what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wrong {
+pub enum WrongBytes {
     /// What was there before: nothing arrived.
     Nothing,
     /// Zeros.
@@ -61,7 +61,7 @@ pub enum Wrong {
 /// The byte that received memory is filled with before an operation that sends no known pattern.
 pub(crate) const POISON: u8 = 0xa5;
 
-impl Wrong {
+impl WrongBytes {
     /// What is wrong with these bytes, of which this one is the first.
     pub(crate) fn of(arrived: &[u8], first: Difference) -> Self {
         if arrived.iter().all(|byte| *byte == 0) {
@@ -84,11 +84,11 @@ impl Wrong {
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// All bytes are right.
     Works,
     /// It returned, and the bytes are wrong.
-    Garbage(Wrong),
+    Garbage(WrongBytes),
     /// It returned an error: MPI's words.
     Error(String),
     /// The process ended in it: how.
@@ -103,11 +103,11 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The operation.
-    pub operation: Operation,
+    pub operation: DeviceOperation,
     /// Bytes of a message.
     pub bytes: usize,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
 }
 
 #[cfg(test)]
@@ -121,14 +121,14 @@ mod tests {
         let pattern = Bytes::new(7);
         let mut sent = vec![0; 64];
         pattern.fill(0, &mut sent);
-        let wrong = |arrived: &[u8]| pattern.compare(0, arrived).err().map(|first| Wrong::of(arrived, first));
+        let wrong = |arrived: &[u8]| pattern.compare(0, arrived).err().map(|first| WrongBytes::of(arrived, first));
         let mut poison = vec![0; 64];
         pattern.inverted().fill(0, &mut poison);
         let mut late = sent.clone();
         late[40] ^= 1;
         assert_eq!(wrong(&sent), None);
-        assert_eq!(wrong(&poison), Some(Wrong::Nothing));
-        assert_eq!(wrong(&[0; 64]), Some(Wrong::Zeros));
-        assert_eq!(wrong(&late), Some(Wrong::Bytes { offset: 40 }));
+        assert_eq!(wrong(&poison), Some(WrongBytes::Nothing));
+        assert_eq!(wrong(&[0; 64]), Some(WrongBytes::Zeros));
+        assert_eq!(wrong(&late), Some(WrongBytes::Bytes { offset: 40 }));
     }
 }

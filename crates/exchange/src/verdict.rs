@@ -9,9 +9,9 @@
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
-use crate::case::{Case, Path, Pattern};
-use crate::found::{CaseFound, Counted, PairFound};
-use crate::operation::{Attempt, Operation, Outcome};
+use crate::case::{MessageCase, MessagePath, MessagePattern};
+use crate::found::{CaseFound, CountedBytes, PairFound};
+use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
 
 /// Whether MPI takes device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Transport {
 
 /// Something that tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witness {
+pub struct TransportWitness {
     /// What: `operations`, `rate`, `counters`.
     pub name: &'static str,
     /// What it says, in a word.
@@ -73,40 +73,42 @@ pub struct Witness {
 
 /// What it comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct AwarenessVerdict {
     /// Whether MPI takes device memory.
     pub awareness: Awareness,
     /// Which way it goes.
     pub transport: Transport,
     /// The operations that do not work.
-    pub failing: Vec<Operation>,
+    pub failing: Vec<DeviceOperation>,
     /// Those that were not tried, because MPI did not survive another one.
-    pub not_tried: Vec<Operation>,
+    pub not_tried: Vec<DeviceOperation>,
     /// What tells.
-    pub witnesses: Vec<Witness>,
+    pub witnesses: Vec<TransportWitness>,
 }
 
 /// What is known of two ranks' messages of device memory.
-pub fn verdict(pair: &PairFound) -> Verdict {
-    let of_outcome = |wanted: &dyn Fn(&Outcome) -> bool| -> Vec<Operation> {
-        let has = |operation: &Operation| {
+pub fn verdict(pair: &PairFound) -> AwarenessVerdict {
+    let of_outcome = |wanted: &dyn Fn(&AttemptOutcome) -> bool| -> Vec<DeviceOperation> {
+        let has = |operation: &DeviceOperation| {
             pair.attempts.iter().any(|attempt| attempt.operation == *operation && wanted(&attempt.outcome))
         };
-        Operation::ALL.into_iter().filter(has).collect()
+        DeviceOperation::ALL.into_iter().filter(has).collect()
     };
-    let works = of_outcome(&|outcome| *outcome == Outcome::Works);
-    let failing = of_outcome(&|outcome| !matches!(outcome, Outcome::Works | Outcome::NotTried));
-    let not_tried: Vec<Operation> =
-        of_outcome(&|outcome| *outcome == Outcome::NotTried).into_iter().filter(|o| !failing.contains(o)).collect();
-    let awareness = match (works.contains(&Operation::Send), failing.contains(&Operation::Send)) {
+    let works = of_outcome(&|outcome| *outcome == AttemptOutcome::Works);
+    let failing = of_outcome(&|outcome| !matches!(outcome, AttemptOutcome::Works | AttemptOutcome::NotTried));
+    let not_tried: Vec<DeviceOperation> = of_outcome(&|outcome| *outcome == AttemptOutcome::NotTried)
+        .into_iter()
+        .filter(|o| !failing.contains(o))
+        .collect();
+    let awareness = match (works.contains(&DeviceOperation::Send), failing.contains(&DeviceOperation::Send)) {
         (false, true) => Awareness::NotAware,
         (true, _) if !failing.is_empty() => Awareness::HalfAware,
         (true, false) if not_tried.is_empty() => Awareness::Aware,
         _ => Awareness::Unknown,
     };
-    let mut witnesses: Vec<Witness> = behaviour(&pair.attempts, &works, &failing).into_iter().collect();
+    let mut witnesses: Vec<TransportWitness> = behaviour(&pair.attempts, &works, &failing).into_iter().collect();
     let mut ways = Vec::new();
-    if works.contains(&Operation::Send) && !failing.contains(&Operation::Send) {
+    if works.contains(&DeviceOperation::Send) && !failing.contains(&DeviceOperation::Send) {
         for (transport, witness) in [by_rate(&pair.cases), by_counters(pair.counted.as_ref())].into_iter().flatten() {
             ways.push(transport);
             witnesses.push(witness);
@@ -117,33 +119,38 @@ pub fn verdict(pair: &PairFound) -> Verdict {
         Some((first, rest)) if rest.iter().all(|way| way == first) => *first,
         _ => Transport::Unknown,
     };
-    Verdict { awareness, transport, failing, not_tried, witnesses }
+    AwarenessVerdict { awareness, transport, failing, not_tried, witnesses }
 }
 
-fn names(operations: &[Operation]) -> String {
+fn names(operations: &[DeviceOperation]) -> String {
     operations.iter().map(|operation| operation.name()).collect::<Vec<_>>().join(", ")
 }
 
-fn behaviour(attempts: &[Attempt], works: &[Operation], failing: &[Operation]) -> Option<Witness> {
-    let bad = attempts.iter().find(|attempt| !matches!(attempt.outcome, Outcome::Works | Outcome::NotTried));
-    let right: Vec<Operation> = works.iter().copied().filter(|operation| !failing.contains(operation)).collect();
+fn behaviour(attempts: &[Attempt], works: &[DeviceOperation], failing: &[DeviceOperation]) -> Option<TransportWitness> {
+    let bad =
+        attempts.iter().find(|attempt| !matches!(attempt.outcome, AttemptOutcome::Works | AttemptOutcome::NotTried));
+    let right: Vec<DeviceOperation> = works.iter().copied().filter(|operation| !failing.contains(operation)).collect();
     let said = match (bad, right.is_empty()) {
         (None, true) => return None,
         (None, false) => format!("all bytes right in {}", names(&right)),
         (Some(bad), right_is_empty) => {
             let how = match &bad.outcome {
-                Outcome::Garbage(wrong) => wrong.said(),
-                Outcome::Error(why) => why.clone(),
-                Outcome::Crash(how) => how.clone(),
-                Outcome::Hang(seconds) => format!("did not return within {seconds} s"),
-                Outcome::Works | Outcome::NotTried => String::new(),
+                AttemptOutcome::Garbage(wrong) => wrong.said(),
+                AttemptOutcome::Error(why) => why.clone(),
+                AttemptOutcome::Crash(how) => how.clone(),
+                AttemptOutcome::Hang(seconds) => format!("did not return within {seconds} s"),
+                AttemptOutcome::Works | AttemptOutcome::NotTried => String::new(),
             };
             let size = stats::units::size(bad.bytes as u64);
             let bad = format!("{} of {size}: {how}", bad.operation.name());
             if right_is_empty { bad } else { format!("{bad}; all bytes right in {}", names(&right)) }
         }
     };
-    Some(Witness { name: "operations", says: if failing.is_empty() { "works" } else { "fails" }, detail: said })
+    Some(TransportWitness {
+        name: "operations",
+        says: if failing.is_empty() { "works" } else { "fails" },
+        detail: said,
+    })
 }
 
 /// A rate, bytes a second, with its interval.
@@ -154,7 +161,7 @@ struct Rate {
 }
 
 /// The rate of a case, where it has one that counts. With too few blocks for an interval its ends are the extremes.
-fn rate(cases: &[CaseFound], case: Case) -> Option<Rate> {
+fn rate(cases: &[CaseFound], case: MessageCase) -> Option<Rate> {
     let found = cases.iter().find(|found| found.case == case && found.trouble.is_none())?;
     median(&found.block_ns)?;
     let of = |ns: f64| case.bytes_a_turn() / ns * 1e9;
@@ -171,17 +178,21 @@ const CLEARLY: f64 = 1.1;
 const LARGE: usize = 4 << 20;
 
 /// No staged path is faster than the slower of the two copies that it is made of; no direct one faster than a peer copy.
-fn by_rate(cases: &[CaseFound]) -> Option<(Transport, Witness)> {
-    let sizes = cases.iter().filter(|found| found.case.path == Path::GpuAware).map(|found| found.case.bytes);
+fn by_rate(cases: &[CaseFound]) -> Option<(Transport, TransportWitness)> {
+    let sizes = cases.iter().filter(|found| found.case.path == MessagePath::GpuAware).map(|found| found.case.bytes);
     let bytes = sizes.filter(|bytes| *bytes >= LARGE).max()?;
-    let of = |path, pattern| rate(cases, Case { path, pattern, bytes });
-    let by_mpi = [Pattern::OneWay, Pattern::PingPong].into_iter().filter_map(|pattern| of(Path::GpuAware, pattern));
+    let of = |path, pattern| rate(cases, MessageCase { path, pattern, bytes });
+    let by_mpi = [MessagePattern::OneWay, MessagePattern::PingPong]
+        .into_iter()
+        .filter_map(|pattern| of(MessagePath::GpuAware, pattern));
     let by_mpi = by_mpi.reduce(|one, other| if one.high >= other.high { one } else { other })?;
-    let bound = of(Path::ToHost, Pattern::PingPong)?.high.min(of(Path::ToDevice, Pattern::PingPong)?.high);
-    let peer = of(Path::Peer, Pattern::PingPong);
+    let bound = of(MessagePath::ToHost, MessagePattern::PingPong)?
+        .high
+        .min(of(MessagePath::ToDevice, MessagePattern::PingPong)?.high);
+    let peer = of(MessagePath::Peer, MessagePattern::PingPong);
     let gbs = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
     let (size, got) = (stats::units::size(bytes as u64), gbs(by_mpi.low));
-    let witness = |says, detail| Witness { name: "rate", says, detail };
+    let witness = |says, detail| TransportWitness { name: "rate", says, detail };
     Some(match peer {
         _ if by_mpi.low > bound * CLEARLY => {
             let detail = format!("{got} at {size}: more than any copy through host memory ({} at most)", gbs(bound));
@@ -205,7 +216,7 @@ fn by_rate(cases: &[CaseFound]) -> Option<(Transport, Witness)> {
 /// Of the bytes sent, this share at least went over a link that is said to have carried them, and less than the rest over one that did not.
 const MOST: f64 = 0.9;
 
-fn by_counters(counted: Option<&Counted>) -> Option<(Transport, Witness)> {
+fn by_counters(counted: Option<&CountedBytes>) -> Option<(Transport, TransportWitness)> {
     let counted = counted?;
     let share = |bytes: u64| bytes as f64 / counted.bytes.max(1) as f64;
     let out = |link: Option<[u64; 2]>| link.map(|[out, _]| share(out));
@@ -214,7 +225,7 @@ fn by_counters(counted: Option<&Counted>) -> Option<(Transport, Witness)> {
     let both = |one: Option<f64>, other: Option<f64>| one.zip(other).map(|(one, other)| one.min(other));
     let nvlink = both(out(counted.source.nvlink), into(counted.destination.nvlink));
     let pcie = both(out(counted.source.pcie), into(counted.destination.pcie));
-    let idle = |link: fn(&crate::LinkBytes) -> Option<[u64; 2]>| {
+    let idle = |link: fn(&crate::GpuLinkBytes) -> Option<[u64; 2]>| {
         counted.idle.iter().filter_map(link).flatten().map(share).fold(0.0, f64::max)
     };
     let (idle_nvlink, idle_pcie) = (idle(|bytes| bytes.nvlink), idle(|bytes| bytes.pcie));
@@ -223,7 +234,7 @@ fn by_counters(counted: Option<&Counted>) -> Option<(Transport, Witness)> {
     };
     let parts = [said("NVLink", nvlink, idle_nvlink), said("PCIe", pcie, idle_pcie)];
     let detail = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let witness = |says| Witness { name: "counters", says, detail: detail.clone() };
+    let witness = |says| TransportWitness { name: "counters", says, detail: detail.clone() };
     let rests = |idle: f64| idle < 1.0 - MOST;
     Some(match (nvlink, pcie) {
         (Some(nvlink), _) if nvlink >= MOST && rests(idle_nvlink) => (Transport::Direct, witness("direct")),
@@ -244,13 +255,13 @@ pub struct Crossover {
 }
 
 /// Where one path becomes faster than another, by the time of a message. Sure is what both ends of the intervals agree on.
-pub fn crossover(cases: &[CaseFound], faster: Path, than: Path) -> Crossover {
+pub fn crossover(cases: &[CaseFound], faster: MessagePath, than: MessagePath) -> Crossover {
     let mut sizes: Vec<usize> = cases.iter().filter(|found| found.case.path == faster).map(|f| f.case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
     let mut turn = Crossover::default();
     for bytes in sizes {
-        let of = |path| rate(cases, Case { path, pattern: Pattern::PingPong, bytes });
+        let of = |path| rate(cases, MessageCase { path, pattern: MessagePattern::PingPong, bytes });
         let (Some(one), Some(other)) = (of(faster), of(than)) else { continue };
         if one.low > other.high {
             turn.faster_from.get_or_insert(bytes);

@@ -22,8 +22,8 @@ use stats::sample::Block;
 use stats::stop::StopReason;
 use stats::summary::summarize;
 
-use crate::found::{BlockFound, Found, RankFound, Trouble as WayTrouble, WayFound};
-use crate::grid::Share;
+use crate::found::{BlockFound, LaplaceResults, RankFound, WayFound, WayTrouble};
+use crate::grid::RowShare;
 use crate::meeting::LaplaceRanks;
 use crate::options::{LaplaceOptions, RULE};
 
@@ -32,7 +32,7 @@ pub(crate) fn document(
     options: &LaplaceOptions,
     run: &SupervisedRun,
     met: &LaplaceRanks,
-    found: &Found,
+    found: &LaplaceResults,
     state: DocumentState,
 ) -> Document {
     let report::environment::Timer { resolution_ns, cost_ns, .. } = met.environment.timer;
@@ -157,13 +157,13 @@ fn halo_share(found: &WayFound) -> Option<f64> {
 fn one_case(
     options: &LaplaceOptions,
     timer: &TimerFacts,
-    (found, way): (&Found, &WayFound),
+    (found, way): (&LaplaceResults, &WayFound),
     ranks: &[Rank],
     devices: &[Device],
 ) -> Case {
     let order = if ranks.len() == 1 { case::Order::Alone } else { case::Order::Simultaneous };
     let memory = if way.variant.way.has_gpu() { MemoryKind::Pinned } else { MemoryKind::Pageable };
-    let bytes_of = |rank: usize| bytes_moved(&Share::new(options.grid, options.precision, rank, ranks.len()));
+    let bytes_of = |rank: usize| bytes_moved(&RowShare::new(options.grid, options.precision, rank, ranks.len()));
     let bytes = (0..ranks.len()).map(bytes_of).max().unwrap_or(0);
     let moved = Moved { direction: Direction::Kernel, order, bytes, range_bytes: None, ranks: ranks.len() };
     let result = |(at, rank): (usize, &Rank)| {
@@ -198,7 +198,7 @@ fn one_case(
 }
 
 /// What an iteration reads and writes of a share, bytes: each cell once.
-fn bytes_moved(share: &Share) -> u64 {
+fn bytes_moved(share: &RowShare) -> u64 {
     2 * (share.field.rows * share.field.row_bytes()) as u64
 }
 

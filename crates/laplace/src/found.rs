@@ -6,11 +6,11 @@ use engine::Seen;
 use serde::{Deserialize, Serialize};
 use stats::stop::StopReason;
 
-use crate::way::{Variant, Way};
+use crate::way::{HaloWay, WayVariant};
 
 /// The first iterations of a way, from the known field on: every cell was what it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Proof {
+pub struct WayProof {
     /// How many iterations.
     pub iterations: u64,
     /// The largest change of a cell in the last of them, over all ranks.
@@ -41,26 +41,26 @@ impl BlockFound {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WayFound {
     /// The way.
-    pub variant: Variant,
+    pub variant: WayVariant,
     /// Its first iterations.
-    pub proof: Option<Proof>,
+    pub proof: Option<WayProof>,
     /// `blocks[rank]`, of which each rank has equally many.
     pub blocks: Vec<Vec<BlockFound>>,
     /// Why there is no figure, or none that counts.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<WayTrouble>,
     /// Why no further block was measured.
     pub stop: Option<StopReason>,
 }
 
 impl WayFound {
-    pub(crate) fn begun(variant: Variant, ranks: usize) -> Self {
+    pub(crate) fn begun(variant: WayVariant, ranks: usize) -> Self {
         Self { variant, proof: None, blocks: vec![Vec::new(); ranks], trouble: None, stop: None }
     }
 }
 
 /// Why a way has no figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trouble {
+pub enum WayTrouble {
     /// A cell is not what it should be.
     Wrong(String),
     /// A call failed, or the process that made it was lost.
@@ -80,7 +80,7 @@ pub struct RankFound {
 
 /// What is known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct LaplaceResults {
     /// Of each way.
     pub ways: Vec<WayFound>,
     /// Of each rank.
@@ -91,22 +91,22 @@ pub struct Found {
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Doing {
+pub enum LaplaceStep {
     /// Iterations of a way.
-    Iterations(Variant),
+    Iterations(WayVariant),
     /// Something else.
     #[default]
     Else,
 }
 
-impl Doing {
+impl LaplaceStep {
     /// Whether MPI may not survive it.
     pub fn is_risky(self) -> bool {
-        matches!(self, Self::Iterations(variant) if variant.way == Way::GpuAware)
+        matches!(self, Self::Iterations(variant) if variant.way == HaloWay::GpuAware)
     }
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for LaplaceStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Iterations(variant) if self.is_risky() => {

@@ -10,11 +10,11 @@ use engine::{Bound, Helpers, PlacedMemory, clock};
 use kernels::jacobi::{Cell, Field, Precision, launch, program};
 
 use crate::fault::LaplaceFault;
-use crate::grid::{Share, Solution};
+use crate::grid::{RowShare, Solution};
 use crate::halos::{Halos, Reached};
 use crate::host_fields::Spent;
 use crate::rows;
-use crate::way::Way;
+use crate::way::HaloWay;
 
 /// Words of largest changes.
 const WORDS: usize = 1024;
@@ -81,7 +81,7 @@ pub(crate) fn bytes_of(field: Field) -> [usize; 2] {
 pub(crate) struct GpuFields {
     computer: Box<dyn Computer>,
     layout: Layout,
-    share: Share,
+    share: RowShare,
     second: bool,
     word: usize,
     starts: usize,
@@ -96,7 +96,7 @@ impl GpuFields {
     pub(crate) fn new(
         bound: &Bound,
         device: &dyn Device,
-        share: Share,
+        share: RowShare,
         node: u32,
         one_node: bool,
     ) -> Result<Self, LaplaceFault> {
@@ -176,14 +176,14 @@ impl GpuFields {
     pub(crate) fn iterate(
         &mut self,
         halos: &Halos,
-        (way, overlap): (Way, bool),
+        (way, overlap): (HaloWay, bool),
         iterations: u32,
     ) -> Result<Spent, LaplaceFault> {
         let mut spent = Spent::default();
         let mut left = iterations;
         while left > 0 {
             match way {
-                Way::Gpu | Way::Cpu => {
+                HaloWay::Gpu | HaloWay::Cpu => {
                     let some = left.min(AT_ONCE);
                     let (all, mut steps) = (self.all_rows(), Vec::new());
                     for _ in 0..some {
@@ -194,10 +194,10 @@ impl GpuFields {
                     left -= some;
                     continue;
                 }
-                Way::Staged if overlap => self.staged_beside(halos)?,
-                Way::Staged => spent.halo_ns += self.staged(halos)?,
-                Way::GpuAware if overlap => self.aware_beside(halos)?,
-                Way::GpuAware => spent.halo_ns += self.aware(halos)?,
+                HaloWay::Staged if overlap => self.staged_beside(halos)?,
+                HaloWay::Staged => spent.halo_ns += self.staged(halos)?,
+                HaloWay::GpuAware if overlap => self.aware_beside(halos)?,
+                HaloWay::GpuAware => spent.halo_ns += self.aware(halos)?,
             }
             self.second = !self.second;
             left -= 1;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Cells inside the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grid {
+pub struct LaplaceGrid {
     /// Rows.
     pub rows: usize,
     /// Columns.
@@ -23,7 +23,7 @@ pub struct Grid {
 /// The most rows, and the most columns.
 const MOST: usize = 1 << 20;
 
-impl FromStr for Grid {
+impl FromStr for LaplaceGrid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -34,13 +34,13 @@ impl FromStr for Grid {
     }
 }
 
-impl fmt::Display for Grid {
+impl fmt::Display for LaplaceGrid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.rows, self.columns)
     }
 }
 
-impl Grid {
+impl LaplaceGrid {
     /// All cells.
     pub fn cells(self) -> f64 {
         self.rows as f64 * self.columns as f64
@@ -54,9 +54,9 @@ impl Grid {
 
 /// A rank's part of the plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct RowShare {
     /// The whole plane.
-    pub grid: Grid,
+    pub grid: LaplaceGrid,
     /// Its own rows.
     pub field: Field,
     /// The number of its first row in the plane, from 0 on.
@@ -67,9 +67,9 @@ pub struct Share {
     pub below: Option<usize>,
 }
 
-impl Share {
+impl RowShare {
     /// The share of a rank among so many; each has a row at least.
-    pub fn new(grid: Grid, precision: Precision, rank: usize, ranks: usize) -> Self {
+    pub fn new(grid: LaplaceGrid, precision: Precision, rank: usize, ranks: usize) -> Self {
         let rows = grid.rows_of(rank, ranks);
         Self {
             grid,
@@ -100,7 +100,7 @@ pub(crate) struct Solution {
 }
 
 impl Solution {
-    pub(crate) fn new(grid: Grid) -> Self {
+    pub(crate) fn new(grid: LaplaceGrid) -> Self {
         let sines = |cells: usize| {
             let (all, pi) = (cells + 1, std::f64::consts::PI);
             let waves = (PHASE * all as f64 / pi).round().max(1.0) as usize;
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_wave_is_known_to_the_last_digits_on_a_plane_of_many_waves() {
-        let solution = Solution::new(Grid { rows: 3, columns: 32768 });
+        let solution = Solution::new(LaplaceGrid { rows: 3, columns: 32768 });
         // A sine obeys sin(a − p) + sin(a + p) = 2 cos(p) sin(a): what rounding of the angle adds would show.
         let phase = (PHASE * 32769.0 / std::f64::consts::PI).round() * std::f64::consts::PI / 32769.0;
         for three in solution.across.windows(3) {
@@ -149,16 +149,16 @@ mod tests {
 
     #[test]
     fn a_grid_is_rows_and_columns_and_what_is_none_says_so() {
-        assert_eq!("8192x4096".parse(), Ok(Grid { rows: 8192, columns: 4096 }));
+        assert_eq!("8192x4096".parse(), Ok(LaplaceGrid { rows: 8192, columns: 4096 }));
         for wrong in ["", "8192", "0x4", "4x", "4x9999999", "axb"] {
-            assert!(wrong.parse::<Grid>().is_err_and(|why| why.contains("8192x8192")), "{wrong}");
+            assert!(wrong.parse::<LaplaceGrid>().is_err_and(|why| why.contains("8192x8192")), "{wrong}");
         }
     }
 
     #[test]
     fn every_row_is_some_ranks_and_neighbours_are_those_beside() {
-        let grid = Grid { rows: 10, columns: 4 };
-        let shares: Vec<Share> = (0..3).map(|rank| Share::new(grid, Precision::Double, rank, 3)).collect();
+        let grid = LaplaceGrid { rows: 10, columns: 4 };
+        let shares: Vec<RowShare> = (0..3).map(|rank| RowShare::new(grid, Precision::Double, rank, 3)).collect();
         assert_eq!(shares.iter().map(|share| share.field.rows).sum::<usize>(), 10);
         assert_eq!(shares.iter().map(|share| share.first).collect::<Vec<_>>(), [0, 3, 6]);
         assert_eq!(
@@ -169,7 +169,11 @@ mod tests {
 
     #[test]
     fn an_iteration_makes_the_wave_smaller_and_leaves_the_solution() {
-        for grid in [Grid { rows: 7, columns: 9 }, Grid { rows: 40, columns: 3 }, Grid { rows: 1, columns: 1 }] {
+        for grid in [
+            LaplaceGrid { rows: 7, columns: 9 },
+            LaplaceGrid { rows: 40, columns: 3 },
+            LaplaceGrid { rows: 1, columns: 1 },
+        ] {
             let solution = Solution::new(grid);
             let field: Vec<Vec<f64>> =
                 (0..grid.rows + 2).map(|row| solution.row(row, solution.wave_after(5)).collect()).collect();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use ranks::Exchange;
 
 use crate::fault::LaplaceFault;
-use crate::grid::Share;
+use crate::grid::RowShare;
 
 /// Memory that messages go from and to, of the host or of the device whose context is current: of fields that are kept until MPI is left.
 #[derive(Clone, Copy, Debug)]
@@ -20,12 +20,12 @@ pub(crate) struct Reached {
 #[derive(Clone, Copy)]
 pub(crate) struct Halos<'m> {
     mpi: Option<&'m dyn Exchange>,
-    share: Share,
+    share: RowShare,
 }
 
 impl<'m> Halos<'m> {
     /// The messages of this share. A rank that has neighbours needs MPI.
-    pub(crate) fn new(mpi: Option<&'m dyn Exchange>, share: Share) -> Self {
+    pub(crate) fn new(mpi: Option<&'m dyn Exchange>, share: RowShare) -> Self {
         Self { mpi, share }
     }
 

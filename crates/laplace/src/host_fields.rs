@@ -4,7 +4,7 @@ use engine::{Bound, Failure, Helpers, PlacedMemory, clock};
 use kernels::jacobi::{Cell, Precision, step};
 
 use crate::fault::LaplaceFault;
-use crate::grid::{Share, Solution};
+use crate::grid::{RowShare, Solution};
 use crate::halos::{Halos, Reached};
 use crate::rows;
 
@@ -20,7 +20,7 @@ pub(crate) struct Spent {
 /// Two fields.
 pub(crate) struct HostFields {
     memory: PlacedMemory,
-    share: Share,
+    share: RowShare,
     /// Whether the second field is the newer one.
     second: bool,
     /// Iterations since the field was filled.
@@ -34,7 +34,7 @@ impl HostFields {
     /// The kernel refused.
     pub(crate) fn new(
         bound: &Bound,
-        share: Share,
+        share: RowShare,
         node: u32,
         one_node: bool,
         helpers: &Helpers,
@@ -131,17 +131,17 @@ mod tests {
     use engine::Seen;
 
     use super::*;
-    use crate::grid::Grid;
+    use crate::grid::LaplaceGrid;
 
-    fn fields(grid: Grid, precision: Precision) -> Result<HostFields, Failure> {
+    fn fields(grid: LaplaceGrid, precision: Precision) -> Result<HostFields, Failure> {
         let pu = Seen::thread()?.pu;
-        let share = Share::new(grid, precision, 0, 1);
+        let share = RowShare::new(grid, precision, 0, 1);
         HostFields::new(&Bound::to(pu)?, share, 0, true, &Helpers::default())
     }
 
     #[test]
     fn an_iteration_from_an_empty_field_reaches_the_solution_of_its_border() -> Result<(), LaplaceFault> {
-        let grid = Grid { rows: 12, columns: 17 };
+        let grid = LaplaceGrid { rows: 12, columns: 17 };
         for (precision, apart) in [(Precision::Single, 1e-5), (Precision::Double, 1e-13)] {
             let solution = Solution::new(grid);
             let mut fields = fields(grid, precision)?;
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn edges_first_and_all_rows_at_once_give_the_same_bits_and_a_wrong_cell_is_named() -> Result<(), LaplaceFault> {
         for rows in [1, 2, 3, 9] {
-            let grid = Grid { rows, columns: 21 };
+            let grid = LaplaceGrid { rows, columns: 21 };
             let solution = Solution::new(grid);
             let mut fields = fields(grid, Precision::Double)?;
             let halos = Halos::new(None, fields.share);

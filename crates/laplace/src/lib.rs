@@ -1,12 +1,12 @@
 //! Jacobi's iteration of Laplace's equation on a plane whose rows are shared among the ranks of a launch: what an iteration takes by each way of its halos.
 //!
 //! ```text
-//! Grid ─► Share ─► Fields (host, GPU) ─► iterations with Halos ─► Found
-//!           └─ Solution: what every cell is after any number of iterations
+//! LaplaceGrid ─► RowShare ─► fields (host, GPU) ─► iterations with halos ─► LaplaceResults
+//!                   └─ Solution: what every cell is after any number of iterations
 //! ```
 //!
 //! * `grid` the plane, a rank's share of it, and the solution that the field is held against; `way` the ways of halos;
-//! * `host_fields` and `gpu_fields` a rank's two fields and their iterations; `halos` the messages between neighbours; `rows` what fills and checks rows of either;
+//! * `host_fields` and `gpu_fields` a rank's two fields and their iterations, `memory` both; `halos` the messages between neighbours; `rows` what fills and checks rows of either;
 //! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not;
 //! * `options` what is asked for: give it to `experiments::supervised::run` as one rank of a launch, or as a rank alone; `session` does the work of a rank, `meeting` what ranks tell each
 //!   other before; `supervision` what supervisors make of a session's end, and the exit code; `document` what is shown.
@@ -35,6 +35,7 @@ mod grid;
 mod halos;
 mod host_fields;
 mod meeting;
+mod memory;
 mod options;
 mod rows;
 mod run;
@@ -42,8 +43,8 @@ mod session;
 mod supervision;
 mod way;
 
-pub use found::{BlockFound, Doing, Found, Proof, RankFound, Trouble, WayFound};
-pub use grid::Grid;
+pub use found::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
+pub use grid::LaplaceGrid;
 pub use meeting::LaplaceRanks;
 pub use options::LaplaceOptions;
-pub use way::{Variant, Way};
+pub use way::{HaloWay, WayVariant};

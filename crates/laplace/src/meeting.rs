@@ -8,10 +8,10 @@ use report::environment::Environment;
 use serde::{Deserialize, Serialize};
 use stats::units::{counted, rounded_size};
 
-use crate::grid::Share;
+use crate::grid::RowShare;
+use crate::memory::bytes_needed;
 use crate::options::LaplaceOptions;
-use crate::run::bytes_needed;
-use crate::way::{Variant, variants};
+use crate::way::{WayVariant, variants};
 
 /// What rank 0's supervisor needs for the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct LaplaceRanks {
 ///
 /// # Errors
 /// None that was asked for is possible, the grid has too few rows, or two ranks have one PU.
-pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<Variant>, Fault> {
+pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayVariant>, Fault> {
     let count = ranks.len();
     if options.grid.rows < count {
         let text = format!("--grid {}: each of the {} needs a row of its own", options.grid, counted(count, "rank"));
@@ -62,7 +62,7 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<Vari
 }
 
 /// What a rank's memory may have.
-pub struct Room {
+pub struct MemoryRoom {
     /// All of its NUMA node, bytes.
     pub node: Option<u64>,
     /// All of its device, and what is free there.
@@ -77,10 +77,10 @@ pub fn fits(
     options: &LaplaceOptions,
     ranks: &[RankLocation],
     own: usize,
-    ways: &[Variant],
-    room: &Room,
+    ways: &[WayVariant],
+    room: &MemoryRoom,
 ) -> Result<(), Fault> {
-    let share = |rank: usize| Share::new(options.grid, options.precision, rank, ranks.len());
+    let share = |rank: usize| RowShare::new(options.grid, options.precision, rank, ranks.len());
     let here = &ranks[own];
     let sum = |part: usize, same: &dyn Fn(&RankLocation) -> bool| -> u64 {
         let theirs = ranks.iter().enumerate().filter(|(_, rank)| rank.node == here.node && same(rank));
@@ -116,10 +116,10 @@ pub fn fits(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::way::Way;
+    use crate::grid::LaplaceGrid;
+    use crate::way::HaloWay;
 
-    fn asked(ways: &[Way]) -> LaplaceOptions {
+    fn asked(ways: &[HaloWay]) -> LaplaceOptions {
         LaplaceOptions { ways: ways.to_vec(), ..LaplaceOptions::default() }
     }
 
@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn a_way_that_a_launch_cannot_have_is_refused_with_the_way_out() {
         let refused = |options: LaplaceOptions, ranks: &[RankLocation]| ways(&options, ranks).unwrap_err();
-        let one = refused(asked(&[Way::Staged]), &[location(0, GPU)]);
+        let one = refused(asked(&[HaloWay::Staged]), &[location(0, GPU)]);
         assert!(one.exit == Exit::Usage && one.to_string().contains("mpirun or srun"), "{one}");
-        let several = refused(asked(&[Way::Gpu]), &[location(0, GPU), location(1, GPU)]);
+        let several = refused(asked(&[HaloWay::Gpu]), &[location(0, GPU), location(1, GPU)]);
         assert!(several.to_string().contains("staged or gpu-aware"), "{several}");
-        let absent = refused(asked(&[Way::GpuAware]), &[location(0, GPU), location(1, None)]);
+        let absent = refused(asked(&[HaloWay::GpuAware]), &[location(0, GPU), location(1, None)]);
         assert!(absent.exit == Exit::Absent && absent.to_string().contains("no driver"), "{absent}");
-        let row = LaplaceOptions { grid: Grid { rows: 1, columns: 64 }, ..asked(&[]) };
+        let row = LaplaceOptions { grid: LaplaceGrid { rows: 1, columns: 64 }, ..asked(&[]) };
         let rows = refused(row, &[location(0, GPU), location(1, GPU)]);
         assert!(rows.to_string().contains("2 ranks"), "{rows}");
         let both = refused(asked(&[]), &[location(0, None), RankLocation { pu: 0, ..location(1, None) }]);
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn memory_is_counted_over_all_ranks_that_share_it() -> Result<(), Fault> {
-        let options = LaplaceOptions { grid: Grid { rows: 1024, columns: 1024 }, ..asked(&[]) };
+        let options = LaplaceOptions { grid: LaplaceGrid { rows: 1024, columns: 1024 }, ..asked(&[]) };
         let ranks = [location(0, GPU), location(1, GPU)];
         let found = ways(&options, &ranks)?;
-        let room = |node, device| Room { node: Some(node), device: Some([device, device]) };
+        let room = |node, device| MemoryRoom { node: Some(node), device: Some([device, device]) };
         assert!(
             fits(&options, &ranks, 0, &found, &room(1 << 40, 12 << 20)).is_err(),
             "two ranks' fields, of which one alone has room"

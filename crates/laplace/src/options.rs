@@ -6,8 +6,8 @@ use experiments::supervised::PlaceAsked;
 use kernels::jacobi::Precision;
 use stats::stop::{Patience, Rule};
 
-use crate::grid::Grid;
-use crate::way::Way;
+use crate::grid::LaplaceGrid;
+use crate::way::HaloWay;
 
 /// Blocks of a way, and the interval to reach.
 pub(crate) const RULE: Rule =
@@ -17,11 +17,11 @@ pub(crate) const RULE: Rule =
 #[derive(Clone, Debug)]
 pub struct LaplaceOptions {
     /// The plane, whose rows are shared among the ranks.
-    pub grid: Grid,
+    pub grid: LaplaceGrid,
     /// The precision of a cell.
     pub precision: Precision,
     /// Who computes and how halos go; all that the launch can have where none is named.
-    pub ways: Vec<Way>,
+    pub ways: Vec<HaloWay>,
     /// Whether halos go while the inner rows are computed; both where that is not said.
     pub overlap: Option<bool>,
     /// Where ranks go.
@@ -37,7 +37,7 @@ pub struct LaplaceOptions {
 impl Default for LaplaceOptions {
     fn default() -> Self {
         Self {
-            grid: Grid { rows: 8192, columns: 8192 },
+            grid: LaplaceGrid { rows: 8192, columns: 8192 },
             precision: Precision::Double,
             ways: Vec::new(),
             overlap: None,

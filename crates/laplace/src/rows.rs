@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kernels::jacobi::Cell;
 
-use crate::grid::{Share, Solution};
+use crate::grid::{RowShare, Solution};
 
 /// What rounding may add in an iteration, in halves of a unit of the last place of 1: three sums, of numbers up to 2.
 const ROUNDED: f64 = 6.0;
@@ -12,7 +12,7 @@ const ROUNDED: f64 = 6.0;
 const AT_FIRST: f64 = 4.0;
 
 /// Writes rows of the share, the border above as row 0, for a wave of this size; `into` begins with the first of them.
-pub(crate) fn fill<T: Cell>(solution: &Solution, share: &Share, rows: Range<usize>, wave: f64, into: &mut [T]) {
+pub(crate) fn fill<T: Cell>(solution: &Solution, share: &RowShare, rows: Range<usize>, wave: f64, into: &mut [T]) {
     let (pitch, before) = (share.field.pitch(), share.field.at(0, 0) - 1);
     for (row, cells) in rows.zip(into.chunks_mut(pitch)) {
         cells.fill(T::of(0.0));
@@ -27,7 +27,7 @@ pub(crate) fn fill<T: Cell>(solution: &Solution, share: &Share, rows: Range<usiz
 /// The first cell that is not, in words.
 pub(crate) fn check<T: Cell>(
     solution: &Solution,
-    share: &Share,
+    share: &RowShare,
     rows: Range<usize>,
     iterations: u64,
     from: &[T],

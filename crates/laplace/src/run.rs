@@ -5,8 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use device::Device;
-use engine::{Bound, Helpers, Look, Pages, Seen, clock};
+use engine::{Look, Seen, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Deadline, Exchange, wire};
 use serde::{Deserialize, Serialize};
@@ -15,12 +14,11 @@ use stats::random::SplitMix64;
 use stats::stop::{Rule, StopReason, decide};
 
 use crate::fault::LaplaceFault;
-use crate::found::{BlockFound, Doing, Found, Proof, RankFound, Trouble, WayFound};
-use crate::gpu_fields::{GpuFields, bytes_of};
-use crate::grid::{Grid, Share, Solution};
+use crate::found::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
+use crate::grid::{LaplaceGrid, Solution};
 use crate::halos::Halos;
-use crate::host_fields::{HostFields, Spent};
-use crate::way::{Variant, Way};
+use crate::memory::LaplaceMemory;
+use crate::way::{HaloWay, WayVariant};
 
 /// Iterations after which a way's field is held against the known one for the first time.
 pub const PROOF_ITERATIONS: u32 = 16;
@@ -31,86 +29,13 @@ const MOST_ITERATIONS: f64 = 10_000.0;
 /// How long ranks wait for each other's answers: whoever watches them has a shorter limit.
 const ANSWERS: Duration = Duration::from_secs(24 * 3600);
 
-/// Host memory that a rank needs, bytes, on its NUMA node, and on its device.
-pub fn bytes_needed(share: &Share, variants: &[Variant]) -> [u64; 2] {
-    let host = if variants.iter().any(|variant| !variant.way.has_gpu()) { 2 * share.field.bytes() } else { 0 };
-    let [device, window] =
-        if variants.iter().any(|variant| variant.way.has_gpu()) { bytes_of(share.field) } else { [0, 0] };
-    [(host + window) as u64, device as u64]
-}
-
-/// A rank's memory.
-pub struct Memory {
-    host: Option<HostFields>,
-    gpu: Option<GpuFields>,
-    share: Share,
-    place: [u32; 2],
-}
-
-impl Memory {
-    /// Memory for these variants of a share, for the thread that is bound to the first of `place`, a PU, on the second, a NUMA node.
-    ///
-    /// # Errors
-    /// The kernel or the device refused.
-    pub fn new(
-        bound: &Bound,
-        device: Option<&dyn Device>,
-        (place, one_node): ([u32; 2], bool),
-        share: Share,
-        variants: &[Variant],
-        helpers: &Helpers,
-    ) -> Result<Self, LaplaceFault> {
-        let needs = |gpu: bool| variants.iter().any(|variant| variant.way.has_gpu() == gpu);
-        let host = needs(false).then(|| HostFields::new(bound, share, place[1], one_node, helpers)).transpose()?;
-        let gpu = device.filter(|_| needs(true)).map(|device| GpuFields::new(bound, device, share, place[1], one_node));
-        Ok(Self { host, gpu: gpu.transpose()?, share, place })
-    }
-
-    fn look(&mut self, how: Look) -> Result<(Seen, Option<String>), LaplaceFault> {
-        let mut seen = Seen::thread()?;
-        if let Some(host) = &self.host {
-            seen.pages = Pages::of(host.bytes(), how, true);
-        }
-        if let Some(gpu) = &mut self.gpu {
-            seen.pages.merge(Pages::of(gpu.window(), how, false));
-        }
-        let mismatch = seen.mismatch(self.place[0], self.place[1], None);
-        Ok((seen, mismatch))
-    }
-
-    fn fill(&mut self, variant: Variant, solution: &Solution) -> Result<(), LaplaceFault> {
-        match (variant.way, &mut self.host, &mut self.gpu) {
-            (Way::Cpu, Some(host), _) => host.fill(solution),
-            (way, _, Some(gpu)) if way.has_gpu() => gpu.fill(solution)?,
-            (way, ..) => return Err(LaplaceFault::NoMemory(way.name())),
-        }
-        Ok(())
-    }
-
-    fn iterate(&mut self, halos: &Halos, variant: Variant, iterations: u32) -> Result<Spent, LaplaceFault> {
-        match (variant.way, &mut self.host, &mut self.gpu) {
-            (Way::Cpu, Some(host), _) => host.iterate(halos, variant.overlap, iterations),
-            (way, _, Some(gpu)) if way.has_gpu() => gpu.iterate(halos, (way, variant.overlap), iterations),
-            (way, ..) => Err(LaplaceFault::NoMemory(way.name())),
-        }
-    }
-
-    fn check(&mut self, variant: Variant, solution: &Solution) -> Result<Result<u64, String>, LaplaceFault> {
-        match (variant.way, &self.host, &mut self.gpu) {
-            (Way::Cpu, Some(host), _) => Ok(host.check(solution)),
-            (way, _, Some(gpu)) if way.has_gpu() => gpu.check(solution),
-            (way, ..) => Err(LaplaceFault::NoMemory(way.name())),
-        }
-    }
-}
-
 /// What is measured, and how long.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct LaplaceRun {
     /// The plane.
-    pub grid: Grid,
+    pub grid: LaplaceGrid,
     /// The ways, in the order in which they are shown.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<WayVariant>,
     /// How many blocks each gets.
     pub rule: Rule,
     /// No further pass begins after this time in a phase.
@@ -120,31 +45,31 @@ pub struct Run {
 }
 
 /// One rank: its memory, and what it reaches.
-pub struct Here<'a> {
+pub struct LaplaceRank<'a> {
     /// Its memory.
-    pub memory: &'a mut Memory,
+    pub memory: &'a mut LaplaceMemory,
     /// Its calls of MPI; a rank alone has none.
     pub mpi: Option<&'a dyn Exchange>,
 }
 
 /// What rank 0 tells all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum Order {
+enum LaplaceOrder {
     /// Say where thread and memory are.
     Look { first: bool },
     /// From the known field on, and held against it.
-    Prove(Variant),
+    Prove(WayVariant),
     /// So many iterations, timed.
-    Block(Variant, u32),
+    Block(WayVariant, u32),
     /// Hold the field of this way against what it should be.
-    Check(Variant),
+    Check(WayVariant),
     /// It is over.
     End,
 }
 
 /// What a rank answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Answer {
+enum LaplaceAnswer {
     Looked(Seen, Option<String>),
     Proven { residual: f64, bytes: u64 },
     Block(BlockFound),
@@ -154,18 +79,18 @@ enum Answer {
     Done,
 }
 
-impl Run {
+impl LaplaceRun {
     /// Does all of it as one of the ranks; what is found is rank 0's.
     ///
     /// # Errors
     /// The ranks cannot reach each other.
     pub fn run(
         &self,
-        here: &mut Here,
+        here: &mut LaplaceRank,
         comm: &mut Communicator,
         interrupted: &AtomicBool,
-        journal: &mut dyn SessionJournal<Doing, Found>,
-    ) -> Result<Found, LaplaceFault> {
+        journal: &mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
+    ) -> Result<LaplaceResults, LaplaceFault> {
         let solution = Solution::new(self.grid);
         let mut all = All { run: self, solution, here, comm, journal };
         if all.comm.place().rank == 0 { all.lead(interrupted) } else { all.follow() }
@@ -174,102 +99,104 @@ impl Run {
 
 /// One rank at work.
 struct All<'a, 'w, 'h> {
-    run: &'a Run,
+    run: &'a LaplaceRun,
     solution: Solution,
-    here: &'a mut Here<'h>,
+    here: &'a mut LaplaceRank<'h>,
     comm: &'a mut Communicator<'w>,
-    journal: &'a mut dyn SessionJournal<Doing, Found>,
+    journal: &'a mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
 }
 
 impl All<'_, '_, '_> {
-    fn follow(&mut self) -> Result<Found, LaplaceFault> {
+    fn follow(&mut self) -> Result<LaplaceResults, LaplaceFault> {
         loop {
             let told = self.comm.broadcast(&[], deadline())?;
-            let order: Order = wire::from_bytes(&told).map_err(LaplaceFault::Protocol)?;
+            let order: LaplaceOrder = wire::from_bytes(&told).map_err(LaplaceFault::Protocol)?;
             let answer = self.perform(order);
             self.comm.gather(&wire::to_bytes(&answer), deadline())?;
-            if order == Order::End {
-                return Ok(Found::default());
+            if order == LaplaceOrder::End {
+                return Ok(LaplaceResults::default());
             }
         }
     }
 
     /// Has all ranks do something: their answers, by rank.
-    fn all(&mut self, order: Order) -> Result<Vec<Answer>, LaplaceFault> {
+    fn all(&mut self, order: LaplaceOrder) -> Result<Vec<LaplaceAnswer>, LaplaceFault> {
         self.comm.broadcast(&wire::to_bytes(&order), deadline())?;
         let own = self.perform(order);
         let all = self.comm.gather(&wire::to_bytes(&own), deadline())?.unwrap_or_default();
         let read = |bytes: Option<Vec<u8>>| match bytes {
             Some(bytes) => wire::from_bytes(&bytes).map_err(LaplaceFault::Protocol),
-            None => Ok(Answer::Failed("a rank did not answer".to_owned())),
+            None => Ok(LaplaceAnswer::Failed("a rank did not answer".to_owned())),
         };
         all.into_iter().map(read).collect()
     }
 
-    fn perform(&mut self, order: Order) -> Answer {
+    fn perform(&mut self, order: LaplaceOrder) -> LaplaceAnswer {
         let doing = match order {
-            Order::Prove(variant) | Order::Block(variant, _) => Doing::Iterations(variant),
-            _ => Doing::Else,
+            LaplaceOrder::Prove(variant) | LaplaceOrder::Block(variant, _) => LaplaceStep::Iterations(variant),
+            _ => LaplaceStep::Else,
         };
         self.journal.doing(&doing);
-        let answer = self.performed(order).unwrap_or_else(|fault| Answer::Failed(fault.to_string()));
-        self.journal.doing(&Doing::Else);
+        let answer = self.performed(order).unwrap_or_else(|fault| LaplaceAnswer::Failed(fault.to_string()));
+        self.journal.doing(&LaplaceStep::Else);
         answer
     }
 
-    fn performed(&mut self, order: Order) -> Result<Answer, LaplaceFault> {
-        let Here { memory, mpi } = &mut *self.here;
+    fn performed(&mut self, order: LaplaceOrder) -> Result<LaplaceAnswer, LaplaceFault> {
+        let LaplaceRank { memory, mpi } = &mut *self.here;
         let halos = Halos::new(*mpi, memory.share);
-        let checked = |memory: &mut Memory, variant, right: &dyn Fn(u64) -> Answer, solution: &Solution| {
-            memory.check(variant, solution).map(|checked| checked.map_or_else(Answer::Wrong, right))
-        };
+        let checked =
+            |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer, solution: &Solution| {
+                memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
+            };
         match order {
-            Order::Look { first } => {
+            LaplaceOrder::Look { first } => {
                 let (seen, mismatch) = memory.look(if first { Look::First } else { Look::Again })?;
-                Ok(Answer::Looked(seen, mismatch))
+                Ok(LaplaceAnswer::Looked(seen, mismatch))
             }
-            Order::Prove(variant) => {
+            LaplaceOrder::Prove(variant) => {
                 memory.fill(variant, &self.solution)?;
                 let residual = memory.iterate(&halos, variant, PROOF_ITERATIONS)?.residual;
-                checked(memory, variant, &|bytes| Answer::Proven { residual, bytes }, &self.solution)
+                checked(memory, variant, &|bytes| LaplaceAnswer::Proven { residual, bytes }, &self.solution)
             }
-            Order::Block(variant, iterations) => {
+            LaplaceOrder::Block(variant, iterations) => {
                 // One that does not count: it has all ranks begin together, and their caches as in a block.
                 memory.iterate(&halos, variant, 1)?;
                 let start_ns = clock::now_ns();
                 let spent = memory.iterate(&halos, variant, iterations)?;
                 let end_ns = clock::now_ns();
-                Ok(Answer::Block(BlockFound { start_ns, end_ns, iterations, halo_ns: spent.halo_ns }))
+                Ok(LaplaceAnswer::Block(BlockFound { start_ns, end_ns, iterations, halo_ns: spent.halo_ns }))
             }
-            Order::Check(variant) => checked(memory, variant, &Answer::Checked, &self.solution),
-            Order::End => Ok(Answer::Done),
+            LaplaceOrder::Check(variant) => checked(memory, variant, &LaplaceAnswer::Checked, &self.solution),
+            LaplaceOrder::End => Ok(LaplaceAnswer::Done),
         }
     }
 
-    fn lead(&mut self, interrupted: &AtomicBool) -> Result<Found, LaplaceFault> {
+    fn lead(&mut self, interrupted: &AtomicBool) -> Result<LaplaceResults, LaplaceFault> {
         let ranks = self.comm.place().size;
-        let mut found = Found {
+        let mut found = LaplaceResults {
             ways: self.run.variants.iter().map(|variant| WayFound::begun(*variant, ranks)).collect(),
             ranks: vec![RankFound::default(); ranks],
             interrupted: false,
         };
         self.look(&mut found, true)?;
         for risky in [false, true] {
-            let ways: Vec<usize> =
-                (0..found.ways.len()).filter(|at| (found.ways[*at].variant.way == Way::GpuAware) == risky).collect();
+            let ways: Vec<usize> = (0..found.ways.len())
+                .filter(|at| (found.ways[*at].variant.way == HaloWay::GpuAware) == risky)
+                .collect();
             self.phase(&mut found, &ways, interrupted)?;
         }
         self.look(&mut found, false)?;
         found.interrupted = interrupted.load(Ordering::Relaxed);
-        self.all(Order::End)?;
+        self.all(LaplaceOrder::End)?;
         self.journal.found(&found);
         Ok(found)
     }
 
-    fn look(&mut self, found: &mut Found, first: bool) -> Result<(), LaplaceFault> {
-        let answers = self.all(Order::Look { first })?;
+    fn look(&mut self, found: &mut LaplaceResults, first: bool) -> Result<(), LaplaceFault> {
+        let answers = self.all(LaplaceOrder::Look { first })?;
         for (rank, answer) in found.ranks.iter_mut().zip(answers) {
-            if let Answer::Looked(seen, mismatch) = answer {
+            if let LaplaceAnswer::Looked(seen, mismatch) = answer {
                 rank.seen[usize::from(!first)] = Some(seen);
                 rank.mismatch = rank.mismatch.take().or(mismatch);
             }
@@ -278,7 +205,12 @@ impl All<'_, '_, '_> {
     }
 
     /// Proves these ways, then has blocks of all of them in an order drawn anew for each pass, until each has enough, and holds the fields against what they should be.
-    fn phase(&mut self, found: &mut Found, ways: &[usize], interrupted: &AtomicBool) -> Result<(), LaplaceFault> {
+    fn phase(
+        &mut self,
+        found: &mut LaplaceResults,
+        ways: &[usize],
+        interrupted: &AtomicBool,
+    ) -> Result<(), LaplaceFault> {
         let goes_on = || !interrupted.load(Ordering::Relaxed);
         let mut iterations = vec![1_u32; found.ways.len()];
         for at in ways.iter().copied() {
@@ -286,10 +218,10 @@ impl All<'_, '_, '_> {
                 return Ok(());
             }
             let variant = found.ways[at].variant;
-            let answers = self.all(Order::Prove(variant))?;
+            let answers = self.all(LaplaceOrder::Prove(variant))?;
             let mut residual = 0.0_f64;
             for (rank, answer) in answers.iter().enumerate() {
-                if let Answer::Proven { residual: of_rank, bytes } = answer {
+                if let LaplaceAnswer::Proven { residual: of_rank, bytes } = answer {
                     residual = residual.max(*of_rank);
                     found.ranks[rank].checked_bytes += bytes;
                 }
@@ -297,16 +229,16 @@ impl All<'_, '_, '_> {
             let way = &mut found.ways[at];
             way.trouble = trouble(&answers);
             if way.trouble.is_none() {
-                way.proof = Some(Proof { iterations: u64::from(PROOF_ITERATIONS), residual });
+                way.proof = Some(WayProof { iterations: u64::from(PROOF_ITERATIONS), residual });
                 // Every way adds in one order: what differs in a bit is wrong.
                 let first = found.ways.iter().find_map(|way| Some((way.variant, way.proof?.residual)));
                 if let Some((other, first)) = first.filter(|(_, first)| *first != residual) {
                     let why = format!("wrong result: the residual is {residual:e}, and that of {other} is {first:e}");
-                    found.ways[at].trouble = Some(Trouble::Wrong(why));
+                    found.ways[at].trouble = Some(WayTrouble::Wrong(why));
                     continue;
                 }
                 // Two that do not count say how many a block has.
-                let answers = self.all(Order::Block(variant, 2))?;
+                let answers = self.all(LaplaceOrder::Block(variant, 2))?;
                 found.ways[at].trouble = trouble(&answers);
                 let longest = blocks(&answers).map(|block| block.iteration_ns()).fold(0.0, f64::max);
                 iterations[at] = (BLOCK_NS / longest.max(1.0)).clamp(1.0, MOST_ITERATIONS).ceil() as u32;
@@ -335,10 +267,10 @@ impl All<'_, '_, '_> {
             if found.ways[at].proof.is_none() || found.ways[at].trouble.is_some() {
                 continue;
             }
-            let answers = self.all(Order::Check(found.ways[at].variant))?;
+            let answers = self.all(LaplaceOrder::Check(found.ways[at].variant))?;
             found.ways[at].trouble = trouble(&answers);
             for (rank, answer) in answers.iter().enumerate() {
-                if let Answer::Checked(bytes) = answer {
+                if let LaplaceAnswer::Checked(bytes) = answer {
                     found.ranks[rank].checked_bytes += bytes;
                 }
             }
@@ -348,7 +280,7 @@ impl All<'_, '_, '_> {
     }
 
     fn block(&mut self, way: &mut WayFound, iterations: u32) -> Result<(), LaplaceFault> {
-        let answers = self.all(Order::Block(way.variant, iterations))?;
+        let answers = self.all(LaplaceOrder::Block(way.variant, iterations))?;
         way.trouble = trouble(&answers);
         if way.trouble.is_some() {
             way.stop = Some(StopReason::Error);
@@ -375,22 +307,22 @@ fn is_open(way: &WayFound) -> bool {
     way.proof.is_some() && way.trouble.is_none() && way.stop.is_none()
 }
 
-fn blocks(answers: &[Answer]) -> impl Iterator<Item = &BlockFound> {
+fn blocks(answers: &[LaplaceAnswer]) -> impl Iterator<Item = &BlockFound> {
     answers.iter().filter_map(|answer| match answer {
-        Answer::Block(block) => Some(block),
+        LaplaceAnswer::Block(block) => Some(block),
         _ => None,
     })
 }
 
 /// What went wrong at a rank; a wrong result before a failure.
-fn trouble(answers: &[Answer]) -> Option<Trouble> {
+fn trouble(answers: &[LaplaceAnswer]) -> Option<WayTrouble> {
     let wrong = answers.iter().enumerate().find_map(|(rank, answer)| match answer {
-        Answer::Wrong(why) => Some(Trouble::Wrong(format!("rank {rank}: {why}"))),
+        LaplaceAnswer::Wrong(why) => Some(WayTrouble::Wrong(format!("rank {rank}: {why}"))),
         _ => None,
     });
     let failed = || {
         answers.iter().enumerate().find_map(|(rank, answer)| match answer {
-            Answer::Failed(why) => Some(Trouble::Failed(format!("rank {rank}: {why}"))),
+            LaplaceAnswer::Failed(why) => Some(WayTrouble::Failed(format!("rank {rank}: {why}"))),
             _ => None,
         })
     };

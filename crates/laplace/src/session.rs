@@ -15,11 +15,12 @@ use placement::{Plan, RankPlan};
 use ranks::Mpi;
 use topo::Topology;
 
-use crate::grid::Share;
-use crate::meeting::{LaplaceRanks, Room, fits, ways};
+use crate::grid::RowShare;
+use crate::meeting::{LaplaceRanks, MemoryRoom, fits, ways};
+use crate::memory::LaplaceMemory;
 use crate::options::{LaplaceOptions, RULE};
-use crate::run::{Here, Memory, Run};
-use crate::way::Variant;
+use crate::run::{LaplaceRank, LaplaceRun};
+use crate::way::WayVariant;
 
 /// What is said where the fields are not made.
 const NOT_LAID_OUT: [&str; 2] = ["the fields of a rank were not laid out", NOT_OPEN[1]];
@@ -30,7 +31,7 @@ pub fn run(session: &RankSession<LaplaceOptions>) -> Result<Exit, Fault> {
     let found = session.find(&topology)?;
     let (node_rank, _) = place_on_node(session.launch)?;
     let plan = session.place(&topology, &found, None)?;
-    let rank = Rank { session, topology: &topology, found: &found, plan: &plan, node_rank };
+    let rank = LaplaceSession { session, topology: &topology, found: &found, plan: &plan, node_rank };
     let exit = session.on_own_thread(move |interrupted| rank.bound(interrupted))?;
     // As the rank's memory.
     std::mem::forget(found);
@@ -38,7 +39,7 @@ pub fn run(session: &RankSession<LaplaceOptions>) -> Result<Exit, Fault> {
 }
 
 /// One rank in its place.
-struct Rank<'a> {
+struct LaplaceSession<'a> {
     session: &'a RankSession<'a, LaplaceOptions>,
     topology: &'a Topology,
     found: &'a Found,
@@ -46,7 +47,7 @@ struct Rank<'a> {
     node_rank: usize,
 }
 
-impl Rank<'_> {
+impl LaplaceSession<'_> {
     fn bound(&self, interrupted: &AtomicBool) -> Result<(), Fault> {
         let session = self.session;
         let bound = Bound::to(self.plan.pu).map_err(Fault::no_result)?;
@@ -68,7 +69,7 @@ impl Rank<'_> {
         device: Option<&dyn Device>,
         mpi: Option<(&Mpi, &str)>,
         mut agreement: Agreement,
-        kept: &mut Option<Memory>,
+        kept: &mut Option<LaplaceMemory>,
         interrupted: &AtomicBool,
     ) -> Result<(), Fault> {
         let (mut session, options) = (self.session, self.session.kind);
@@ -78,7 +79,7 @@ impl Rank<'_> {
             let found = ways(options, &ranks)?;
             Ok(vec![(ranks.clone(), found); ranks.len()])
         })?;
-        let share = Share::new(options.grid, options.precision, place.rank, place.size);
+        let share = RowShare::new(options.grid, options.precision, place.rank, place.size);
         let own = self.own(bound, device, &ranks, (place.rank, share), &variants);
         let part = own.as_ref().map(|(_, part)| part.clone()).map_err(Refusal::from);
         let mut parts = Vec::new();
@@ -99,8 +100,9 @@ impl Rank<'_> {
             platform: local.platform(),
             environment: local.environment(),
         }));
-        let run = Run { grid: options.grid, variants, rule: RULE, max_time: options.max_time, seed: options.seed };
-        let mut here = Here { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
+        let run =
+            LaplaceRun { grid: options.grid, variants, rule: RULE, max_time: options.max_time, seed: options.seed };
+        let mut here = LaplaceRank { memory, mpi: mpi.map(|(mpi, _)| mpi.exchange()) };
         let found = run.run(&mut here, agreement.comm(), interrupted, &mut session).map_err(Fault::no_result)?;
         if place.rank == 0 {
             session.tell(&SessionMessage::Found(found));
@@ -114,19 +116,19 @@ impl Rank<'_> {
         bound: &Bound,
         device: Option<&dyn Device>,
         ranks: &[RankLocation],
-        (rank, share): (usize, Share),
-        variants: &[Variant],
-    ) -> Result<(Memory, Part), Fault> {
+        (rank, share): (usize, RowShare),
+        variants: &[WayVariant],
+    ) -> Result<(LaplaceMemory, Part), Fault> {
         let _making = self.session.watchdog(NOT_LAID_OUT)?;
         let device_room = device.map(Device::memory).transpose().map_err(Fault::no_result)?;
-        let room = Room {
+        let room = MemoryRoom {
             node: self.topology.memory_bytes(self.plan.memory_node),
             device: device_room.map(|memory| [memory.total_bytes, memory.free_bytes]),
         };
         fits(self.session.kind, ranks, rank, variants, &room)?;
         let place = ([self.plan.pu, self.plan.memory_node], self.topology.machine_has_one_node());
         let helpers = Helpers(self.topology.allowed.pus.clone());
-        let memory = Memory::new(bound, device, place, share, variants, &helpers).map_err(Fault::no_result)?;
+        let memory = LaplaceMemory::new(bound, device, place, share, variants, &helpers).map_err(Fault::no_result)?;
         let machine = topo::environment::probe();
         let (node, hosts) = (ranks[rank].node, hosts(ranks));
         let plan = Plan { ranks: vec![RankPlan { rank, ..self.plan.clone() }], notes: Vec::new() };

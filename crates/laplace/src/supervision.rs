@@ -12,15 +12,15 @@ use report::document::Status;
 use stats::stop::StopReason;
 
 use crate::document::document;
-use crate::found::{Doing, Found, Trouble, WayFound};
+use crate::found::{LaplaceResults, LaplaceStep, WayFound, WayTrouble};
 use crate::meeting::LaplaceRanks;
 use crate::options::LaplaceOptions;
 use crate::session;
 
 impl Supervised for LaplaceOptions {
     type Met = LaplaceRanks;
-    type Doing = Doing;
-    type Found = Found;
+    type Doing = LaplaceStep;
+    type Found = LaplaceResults;
     type Document = Document;
 
     fn place_asked(&self) -> &PlaceAsked {
@@ -43,35 +43,40 @@ impl Supervised for LaplaceOptions {
         met.processes.clone()
     }
 
-    fn awaited(doing: &Doing, all: &[RankProcess]) -> Option<Vec<usize>> {
+    fn awaited(doing: &LaplaceStep, all: &[RankProcess]) -> Option<Vec<usize>> {
         // Every rank has neighbours that have neighbours: all wait for one that is gone.
-        (*doing != Doing::Else).then(|| all.iter().map(|one| one.rank).collect())
+        (*doing != LaplaceStep::Else).then(|| all.iter().map(|one| one.rank).collect())
     }
 
-    fn is_interrupted(found: &Found) -> bool {
+    fn is_interrupted(found: &LaplaceResults) -> bool {
         found.interrupted
     }
 
     /// The way that ended the session has no figure, and neither have those that were not begun; what others have stays.
-    fn settle(&self, found: &mut Found, ending: &SessionOutcome<Doing>) {
+    fn settle(&self, found: &mut LaplaceResults, ending: &SessionOutcome<LaplaceStep>) {
         // A session that a signal ended was not lost.
         let (Some(why), None) = (&ending.why, ending.signal) else { return };
         let open = |way: &&mut WayFound| way.trouble.is_none() && way.stop.is_none();
         for way in found.ways.iter_mut().filter(open) {
-            let ended_it = ending.doing == Doing::Iterations(way.variant);
+            let ended_it = ending.doing == LaplaceStep::Iterations(way.variant);
             let has_blocks = way.blocks.first().is_some_and(|blocks| !blocks.is_empty());
             if ended_it {
-                way.trouble = Some(Trouble::Failed(why.clone()));
+                way.trouble = Some(WayTrouble::Failed(why.clone()));
             } else if !has_blocks {
-                way.trouble = Some(Trouble::Failed(format!("not measured: {why}")));
+                way.trouble = Some(WayTrouble::Failed(format!("not measured: {why}")));
             }
             way.stop = Some(StopReason::Error);
         }
     }
 
-    fn ended(&self, _: &LaplaceRanks, found: &Found, ending: &SessionOutcome<Doing>) -> (Status, Exit, Option<String>) {
+    fn ended(
+        &self,
+        _: &LaplaceRanks,
+        found: &LaplaceResults,
+        ending: &SessionOutcome<LaplaceStep>,
+    ) -> (Status, Exit, Option<String>) {
         let wrong = found.ways.iter().find_map(|way| match &way.trouble {
-            Some(Trouble::Wrong(why)) => Some(format!("{}: {why}", way.variant)),
+            Some(WayTrouble::Wrong(why)) => Some(format!("{}: {why}", way.variant)),
             _ => None,
         });
         if wrong.is_some() {
@@ -92,7 +97,7 @@ impl Supervised for LaplaceOptions {
         let figures = found.ways.iter().filter(has_figure).count();
         let failed = || {
             found.ways.iter().find_map(|way| match &way.trouble {
-                Some(Trouble::Failed(why)) => Some(format!("{}: {why}", way.variant)),
+                Some(WayTrouble::Failed(why)) => Some(format!("{}: {why}", way.variant)),
                 _ => None,
             })
         };
@@ -104,7 +109,13 @@ impl Supervised for LaplaceOptions {
         }
     }
 
-    fn document(&self, run: &SupervisedRun, met: &LaplaceRanks, found: &Found, state: DocumentState) -> Document {
+    fn document(
+        &self,
+        run: &SupervisedRun,
+        met: &LaplaceRanks,
+        found: &LaplaceResults,
+        state: DocumentState,
+    ) -> Document {
         document(self, run, met, found, state)
     }
 }
@@ -112,14 +123,14 @@ impl Supervised for LaplaceOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::{BlockFound, Proof};
-    use crate::way::{Variant, Way};
+    use crate::found::{BlockFound, WayProof};
+    use crate::way::{HaloWay, WayVariant};
 
-    fn way(way: Way, blocks: usize, stop: Option<StopReason>) -> WayFound {
+    fn way(way: HaloWay, blocks: usize, stop: Option<StopReason>) -> WayFound {
         let block = BlockFound { start_ns: 0, end_ns: 1000, iterations: 1, halo_ns: 0 };
         WayFound {
-            variant: Variant { way, overlap: false },
-            proof: (blocks > 0).then_some(Proof { iterations: 16, residual: 1e-4 }),
+            variant: WayVariant { way, overlap: false },
+            proof: (blocks > 0).then_some(WayProof { iterations: 16, residual: 1e-4 }),
             blocks: vec![vec![block; blocks]; 2],
             trouble: None,
             stop,
@@ -128,13 +139,14 @@ mod tests {
 
     #[test]
     fn what_was_measured_before_mpi_died_stays_and_what_it_died_in_has_no_figure() {
-        let done = way(Way::Staged, 12, Some(StopReason::Target));
-        let mut found = Found { ways: vec![done.clone(), way(Way::GpuAware, 0, None)], ..Found::default() };
-        let doing = Doing::Iterations(found.ways[1].variant);
+        let done = way(HaloWay::Staged, 12, Some(StopReason::Target));
+        let mut found =
+            LaplaceResults { ways: vec![done.clone(), way(HaloWay::GpuAware, 0, None)], ..LaplaceResults::default() };
+        let doing = LaplaceStep::Iterations(found.ways[1].variant);
         let ending =
             SessionOutcome { end: SessionEnd::Hung, doing, why: Some("SIGSEGV in it".to_owned()), signal: None };
         LaplaceOptions::default().settle(&mut found, &ending);
         assert_eq!(found.ways[0], done);
-        assert_eq!(found.ways[1].trouble, Some(Trouble::Failed("SIGSEGV in it".to_owned())));
+        assert_eq!(found.ways[1].trouble, Some(WayTrouble::Failed("SIGSEGV in it".to_owned())));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who computes, and how halos go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Way {
+pub enum HaloWay {
     /// Ranks compute with their own cores; MPI of host memory.
     Cpu,
     /// A GPU computes; a rank alone has no halos.
@@ -18,7 +18,7 @@ pub enum Way {
     GpuAware,
 }
 
-impl Way {
+impl HaloWay {
     /// All that can be asked for.
     pub const ALL: [Self; 4] = [Self::Cpu, Self::Gpu, Self::Staged, Self::GpuAware];
 
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-impl FromStr for Way {
+impl FromStr for HaloWay {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -49,33 +49,33 @@ impl FromStr for Way {
 
 /// A way, and whether halos go while the inner rows are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Variant {
+pub struct WayVariant {
     /// The way.
-    pub way: Way,
+    pub way: HaloWay,
     /// Whether halos overlap with the inner rows.
     pub overlap: bool,
 }
 
-impl fmt::Display for Variant {
+impl fmt::Display for WayVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.way.name(), if self.overlap { ", overlapped" } else { "" })
     }
 }
 
 /// The variants of so many ranks: those of `asked` (all where that is empty), with overlap and without or as `overlap` says. The one that MPI may not survive is last.
-pub fn variants(ranks: usize, gpu: bool, asked: &[Way], overlap: Option<bool>) -> Vec<Variant> {
+pub fn variants(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool>) -> Vec<WayVariant> {
     let alone = ranks == 1;
-    let has = |way: Way| match way {
-        Way::Cpu => true,
-        Way::Gpu => gpu && alone,
-        Way::Staged | Way::GpuAware => gpu && !alone,
+    let has = |way: HaloWay| match way {
+        HaloWay::Cpu => true,
+        HaloWay::Gpu => gpu && alone,
+        HaloWay::Staged | HaloWay::GpuAware => gpu && !alone,
     };
-    let is_asked = |way: Way| asked.is_empty() || asked.contains(&way);
-    let ways = Way::ALL.into_iter().filter(|way| has(*way) && is_asked(*way));
+    let is_asked = |way: HaloWay| asked.is_empty() || asked.contains(&way);
+    let ways = HaloWay::ALL.into_iter().filter(|way| has(*way) && is_asked(*way));
     let overlaps =
         move |overlapped: bool| !(alone && overlapped) && (alone || overlap.is_none_or(|only| only == overlapped));
     ways.flat_map(|way| {
-        [false, true].into_iter().filter(move |on| overlaps(*on)).map(move |overlap| Variant { way, overlap })
+        [false, true].into_iter().filter(move |on| overlaps(*on)).map(move |overlap| WayVariant { way, overlap })
     })
     .collect()
 }
@@ -84,7 +84,7 @@ pub fn variants(ranks: usize, gpu: bool, asked: &[Way], overlap: Option<bool>) -
 mod tests {
     use super::*;
 
-    fn named(ranks: usize, gpu: bool, asked: &[Way], overlap: Option<bool>) -> Vec<String> {
+    fn named(ranks: usize, gpu: bool, asked: &[HaloWay], overlap: Option<bool>) -> Vec<String> {
         variants(ranks, gpu, asked, overlap).iter().map(ToString::to_string).collect()
     }
 
@@ -96,8 +96,8 @@ mod tests {
         let all = named(2, true, &[], None);
         assert_eq!(all.len(), 6);
         assert_eq!(all.last().map(String::as_str), Some("gpu-aware, overlapped"));
-        assert_eq!(named(4, true, &[Way::Staged], Some(false)), ["staged"]);
-        assert_eq!("gpu-aware".parse(), Ok(Way::GpuAware));
-        assert!("direct".parse::<Way>().is_err_and(|why| why.contains("cpu, gpu, staged, gpu-aware")));
+        assert_eq!(named(4, true, &[HaloWay::Staged], Some(false)), ["staged"]);
+        assert_eq!("gpu-aware".parse(), Ok(HaloWay::GpuAware));
+        assert!("direct".parse::<HaloWay>().is_err_and(|why| why.contains("cpu, gpu, staged, gpu-aware")));
     }
 }

@@ -128,9 +128,9 @@ pub mod ending {
 /// Where a thread was seen.
 pub mod found {
     /// A place.
-    pub struct Placed;
+    pub struct RankSeen;
 
-    impl Placed {
+    impl RankSeen {
         /// It.
         pub fn of(_: (), _: Option<String>) -> Self {
             Self
@@ -146,9 +146,9 @@ pub mod memory {
     use super::{Bound, DeviceId, Look};
 
     /// So many copies are left that are good.
-    pub struct Memory(u32);
+    pub struct MessageMemory(u32);
 
-    impl Memory {
+    impl MessageMemory {
         /// Of this device.
         pub fn new(
             _: &Bound,

@@ -9,7 +9,7 @@ use ranks::WorldError;
 
 use super::*;
 use crate::calls::WORD;
-use crate::case::Case;
+use crate::case::MessageCase;
 
 /// An MPI whose first messages are slow ones, as after another case.
 struct SlowAtFirst {
@@ -60,11 +60,11 @@ impl Exchange for SlowAtFirst {
 fn the_first_rounds_of_a_block_are_sent_and_not_timed() -> Result<(), ExchangeFault> {
     let pu = Seen::thread()?.pu;
     let bound = Bound::to(pu)?;
-    let mut memory = Memory::new(&bound, None, [pu, 0], true, 4096)?;
-    let case = Case { path: Path::Host, pattern: Pattern::PingPong, bytes: 4096 };
+    let mut memory = MessageMemory::new(&bound, None, [pu, 0], true, 4096)?;
+    let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 4096 };
     for (rounds, uncounted) in [(1, 1), (8, 2), (1000, 4)] {
         let mpi = SlowAtFirst { sent: Cell::new(0), slow: uncounted };
-        let took = End::new(&mpi, &mut memory, 0, 1).rounds(case, rounds)?;
+        let took = MessageEnd::new(&mpi, &mut memory, 0, 1).rounds(case, rounds)?;
         assert_eq!(mpi.sent.get(), rounds + uncounted);
         assert!(Duration::from_nanos(took) < SLOW, "{rounds} rounds took {took} ns");
     }

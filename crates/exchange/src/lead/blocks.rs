@@ -9,10 +9,10 @@ use stats::block_interval::BlockValue;
 use stats::stop::{self, StopReason};
 
 use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
-use crate::case::{Case, Path};
+use crate::case::{MessageCase, MessagePath};
 use crate::fault::ExchangeFault;
 use crate::found::CaseFound;
-use crate::order::{Answer, Order};
+use crate::order::{MessageAnswer, MessageOrder};
 
 /// What a block came to.
 struct Took {
@@ -23,7 +23,7 @@ struct Took {
 
 impl Work<'_, '_, '_> {
     /// Measures these cases of these pairs until each has enough.
-    pub(super) fn measure(&mut self, pairs: &[usize], cases: &[Case]) -> Result<(), ExchangeFault> {
+    pub(super) fn measure(&mut self, pairs: &[usize], cases: &[MessageCase]) -> Result<(), ExchangeFault> {
         let mut all: Vec<[usize; 2]> = Vec::new();
         for (pair, case) in pairs.iter().flat_map(|pair| cases.iter().map(move |case| (*pair, *case))) {
             let mut found = CaseFound {
@@ -89,11 +89,13 @@ impl Work<'_, '_, '_> {
         if case.path.is_message() {
             let key = self.next_key();
             let (path, bytes) = (case.path, case.bytes);
-            for answer in self.both(ranks, |with| Order::Check { with, path, bytes, key })? {
+            for answer in self.both(ranks, |with| MessageOrder::Check { with, path, bytes, key })? {
                 match answer {
-                    Answer::Checked(compared, None) => found.verified_bytes += compared,
-                    Answer::Checked(_, Some(wrong)) => found.trouble = Some(format!("corrupt: {}", wrong.said())),
-                    Answer::Failed(why) => found.trouble = Some(why),
+                    MessageAnswer::Checked(compared, None) => found.verified_bytes += compared,
+                    MessageAnswer::Checked(_, Some(wrong)) => {
+                        found.trouble = Some(format!("corrupt: {}", wrong.said()))
+                    }
+                    MessageAnswer::Failed(why) => found.trouble = Some(why),
                     _ => {}
                 }
             }
@@ -121,23 +123,28 @@ impl Work<'_, '_, '_> {
     }
 
     /// A block of a case, by the clock of the rank that began it.
-    fn block(&mut self, ranks: [usize; 2], case: Case, rounds: u32) -> Result<Result<Took, String>, ExchangeFault> {
-        let order = |with| Order::Rounds { with, case, rounds };
+    fn block(
+        &mut self,
+        ranks: [usize; 2],
+        case: MessageCase,
+        rounds: u32,
+    ) -> Result<Result<Took, String>, ExchangeFault> {
+        let order = |with| MessageOrder::Rounds { with, case, rounds };
         let answers = match case.path {
-            Path::Peer | Path::ToHost => self.tell(&[(ranks[0], order(ranks[1]))])?,
-            Path::ToDevice => self.tell(&[(ranks[1], order(ranks[0]))])?,
+            MessagePath::Peer | MessagePath::ToHost => self.tell(&[(ranks[0], order(ranks[1]))])?,
+            MessagePath::ToDevice => self.tell(&[(ranks[1], order(ranks[0]))])?,
             _ => self.both(ranks, order)?.to_vec(),
         };
         let failed = answers.iter().find_map(|answer| match answer {
-            Answer::Failed(why) => Some(why.clone()),
+            MessageAnswer::Failed(why) => Some(why.clone()),
             _ => None,
         });
         Ok(match (failed, answers.first()) {
             (Some(why), _) => Err(why),
-            (None, Some(Answer::Took(ns))) => Ok(Took { ns: *ns as f64, gpu_bytes_per_s: None }),
-            (None, Some(Answer::TookBeside(ns, _))) => {
-                let rate = |answer: &Answer| match answer {
-                    Answer::TookBeside(_, copied) => Some(copied.rate()),
+            (None, Some(MessageAnswer::Took(ns))) => Ok(Took { ns: *ns as f64, gpu_bytes_per_s: None }),
+            (None, Some(MessageAnswer::TookBeside(ns, _))) => {
+                let rate = |answer: &MessageAnswer| match answer {
+                    MessageAnswer::TookBeside(_, copied) => Some(copied.rate()),
                     _ => None,
                 };
                 let rates: Option<Vec<f64>> = answers.iter().map(rate).collect();

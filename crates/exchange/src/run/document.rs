@@ -19,9 +19,9 @@ use super::gpu_cpus::ThreadSpot;
 use super::matrix;
 use super::options::MessageOptions;
 use crate::carried::{Carried, PerByte};
-use crate::case::{GpuThreadAt, Path};
-use crate::found::{CaseFound, Found, PairFound, Placed};
-use crate::operation::{Attempt, Operation, Outcome};
+use crate::case::{GpuThreadAt, MessagePath};
+use crate::found::{CaseFound, MessageResults, PairFound, RankSeen};
+use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
 use crate::verdict;
 
 /// Variables that decide how an MPI library sends: shown as they were set.
@@ -53,7 +53,7 @@ pub fn document(
     options: &MessageOptions,
     run: &SupervisedRun,
     met: &MessageRanks,
-    found: &Found,
+    found: &MessageResults,
     state: DocumentState,
 ) -> MpiDocument {
     let (launcher, origin) = (run.launch.launcher.name(), run.origin);
@@ -120,7 +120,7 @@ fn gpu_thread(spot: &ThreadSpot) -> MpiGpuThread {
 }
 
 fn pair(found: &PairFound, ranks: &[RankFacts]) -> MpiPair {
-    let device = found.cases.iter().any(|case| case.case.path != Path::Host);
+    let device = found.cases.iter().any(|case| case.case.path != MessagePath::Host);
     MpiPair {
         ranks: found.ranks.map(|rank| rank as u32),
         device_memory: device.then(|| device_memory(found)),
@@ -153,13 +153,13 @@ fn carried(found: &Carried, pair: [usize; 2], ranks: &[RankFacts]) -> Vec<MpiCar
 
 fn device_memory(found: &PairFound) -> MpiDeviceMemory {
     let said = verdict::verdict(found);
-    let names = |operations: &[Operation]| operations.iter().map(|o| o.name().to_owned()).collect();
-    let witness = |witness: verdict::Witness| MpiWitness {
+    let names = |operations: &[DeviceOperation]| operations.iter().map(|o| o.name().to_owned()).collect();
+    let witness = |witness: verdict::TransportWitness| MpiWitness {
         name: witness.name.to_owned(),
         says: witness.says.to_owned(),
         detail: witness.detail,
     };
-    let turn = verdict::crossover(&found.cases, Path::GpuAware, Path::Staged);
+    let turn = verdict::crossover(&found.cases, MessagePath::GpuAware, MessagePath::Staged);
     MpiDeviceMemory {
         awareness: said.awareness.name().to_owned(),
         transport: said.transport.name().to_owned(),
@@ -174,12 +174,12 @@ fn device_memory(found: &PairFound) -> MpiDeviceMemory {
 
 fn operation(attempt: &Attempt) -> MpiOperation {
     let (outcome, detail) = match &attempt.outcome {
-        Outcome::Works => ("works", None),
-        Outcome::Garbage(wrong) => ("garbage", Some(wrong.said())),
-        Outcome::Error(why) => ("error", Some(why.clone())),
-        Outcome::Crash(how) => ("crash", Some(how.clone())),
-        Outcome::Hang(seconds) => ("hang", Some(format!("did not return within {seconds} s"))),
-        Outcome::NotTried => ("not-tried", None),
+        AttemptOutcome::Works => ("works", None),
+        AttemptOutcome::Garbage(wrong) => ("garbage", Some(wrong.said())),
+        AttemptOutcome::Error(why) => ("error", Some(why.clone())),
+        AttemptOutcome::Crash(how) => ("crash", Some(how.clone())),
+        AttemptOutcome::Hang(seconds) => ("hang", Some(format!("did not return within {seconds} s"))),
+        AttemptOutcome::NotTried => ("not-tried", None),
     };
     let name = attempt.operation.name().to_owned();
     MpiOperation { operation: name, bytes: attempt.bytes as u64, outcome: outcome.to_owned(), detail }
@@ -205,7 +205,7 @@ fn case(found: &CaseFound) -> MpiCase {
     }
 }
 
-fn placed(placed: &Placed) -> MpiPlaced {
+fn placed(placed: &RankSeen) -> MpiPlaced {
     MpiPlaced {
         pu: placed.pu,
         affinity: placed.affinity.clone(),

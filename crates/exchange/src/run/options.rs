@@ -7,8 +7,8 @@ use placement::RowsBy;
 use ranks::ThreadLevel;
 use stats::IdList;
 
-use crate::case::Pattern;
-use crate::operation::Operation;
+use crate::case::MessagePattern;
+use crate::operation::DeviceOperation;
 
 /// Messages between ranks of a launch.
 #[derive(Clone, Debug)]
@@ -24,9 +24,9 @@ pub struct MessageOptions {
     /// Sizes of messages, ascending.
     pub sizes: Vec<u64>,
     /// How messages follow each other.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<MessagePattern>,
     /// What MPI is given device memory for, `send` first: what does not take that takes nothing.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<DeviceOperation>,
     /// The thread level that MPI is started with.
     pub thread_level: ThreadLevel,
     /// No further pass over the cases of a phase begins after this time.
@@ -49,8 +49,8 @@ impl Default for MessageOptions {
             pairs: None,
             matrix: None,
             sizes: (0..9).map(|power| 8 << (3 * power)).collect(),
-            patterns: vec![Pattern::PingPong, Pattern::OneWay, Pattern::BothWays],
-            operations: Operation::ALL.to_vec(),
+            patterns: vec![MessagePattern::PingPong, MessagePattern::OneWay, MessagePattern::BothWays],
+            operations: DeviceOperation::ALL.to_vec(),
             thread_level: ThreadLevel::Single,
             max_time: Duration::from_secs(20),
             operation_timeout: Duration::from_secs(30),

@@ -24,12 +24,12 @@ use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
 use crate::case::GpuThreadAt;
 use crate::fault::ExchangeFault;
-use crate::follow::{Here, follow};
+use crate::follow::{MessageRank, follow};
 use crate::gpu_thread::GpuThread;
 use crate::host_adapters::HostAdapters;
-use crate::lead::Lead;
+use crate::lead::MessageLead;
 use crate::link_counters::PairCounters;
-use crate::memory::Memory;
+use crate::memory::MessageMemory;
 
 /// The largest message: an MPI count is an `int`.
 const MOST_BYTES: u64 = 1 << 30;
@@ -65,7 +65,8 @@ pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     };
     let adapters = has_other_hosts.then(|| HostAdapters::find(FsRoot::default(), &topology, &nics, &plan));
     let in_matrix = in_matrix.map(|(spots, missing)| (spots[local_rank].clone(), missing));
-    let rank = Rank { session, topology: &topology, found: &found, plan: &plan, in_matrix, gpu_threads, adapters };
+    let rank =
+        MessageSession { session, topology: &topology, found: &found, plan: &plan, in_matrix, gpu_threads, adapters };
     let exit = session.on_own_thread(move |interrupted| rank.bound(interrupted))?;
     // As the rank's memory.
     std::mem::forget(found);
@@ -83,13 +84,13 @@ fn most_bytes(sizes: &[u64], is_gpu: bool) -> Result<usize, Fault> {
 }
 
 /// What a rank has: its memory, and the threads beside the one that calls MPI.
-type Own = (Memory, Vec<GpuThread>);
+type Own = (MessageMemory, Vec<GpuThread>);
 
 /// A rank's place in a matrix, and those of its host that no rank can have.
 type InMatrix = (Spot, Vec<(String, String)>);
 
 /// One rank in its place.
-struct Rank<'a> {
+struct MessageSession<'a> {
     session: &'a RankSession<'a, MessageOptions>,
     topology: &'a Topology,
     found: &'a Found,
@@ -100,7 +101,7 @@ struct Rank<'a> {
     adapters: Option<HostAdapters>,
 }
 
-impl Rank<'_> {
+impl MessageSession<'_> {
     fn bound(&self, interrupted: &AtomicBool) -> Result<(), Fault> {
         let Self { session, found, plan, .. } = *self;
         let bound = Bound::to(plan.pu).map_err(Fault::no_result)?;
@@ -110,7 +111,7 @@ impl Rank<'_> {
             let device = session.open(found, plan)?;
             let bytes = most_bytes(&session.kind.sizes, is_gpu)?;
             let one_node = self.topology.allowed.nodes.len() <= 1;
-            let memory = Memory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
+            let memory = MessageMemory::new(&bound, device.as_deref(), [plan.pu, plan.memory_node], one_node, bytes);
             let start_thread = |spot: &ThreadSpot| {
                 let TargetId::Gpu(pci) = plan.target.id else { return Err(ExchangeFault::NoDevice) };
                 let places = [spot.pu, spot.memory_node];
@@ -199,7 +200,7 @@ impl Rank<'_> {
         let counters = PairCounters::open(here.location.gpu, gpus.clone());
         let len = memory.half();
         let reach = |with: usize| self.reach(device, gpus.get(with).copied().flatten(), len);
-        let mut here = Here {
+        let mut here = MessageRank {
             rank: place.rank,
             mpi: mpi.exchange(),
             memory,
@@ -217,10 +218,10 @@ impl Rank<'_> {
         Ok(())
     }
 
-    fn lead(&self, met: &MessageRanks) -> Lead {
+    fn lead(&self, met: &MessageRanks) -> MessageLead {
         let options = self.session.kind;
         let in_matrix = options.matrix.is_some();
-        Lead {
+        MessageLead {
             sizes: options.sizes.iter().filter_map(|bytes| usize::try_from(*bytes).ok()).collect(),
             patterns: options.patterns.clone(),
             devices: met.ranks.iter().all(|rank| rank.location.gpu.is_some()),

@@ -16,15 +16,15 @@ use super::document::document;
 use super::facts::MessageRanks;
 use super::options::{Expectation, MessageOptions};
 use super::session;
-use crate::case::{Case, Path, Pattern};
-use crate::found::{Doing, Found, PairFound};
-use crate::operation::{Attempt, Operation, Outcome};
+use crate::case::{MessageCase, MessagePath, MessagePattern};
+use crate::found::{MessageResults, MessageStep, PairFound};
+use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
 use crate::verdict::{Awareness, Transport, verdict};
 
 impl Supervised for MessageOptions {
     type Met = MessageRanks;
-    type Doing = Doing;
-    type Found = Found;
+    type Doing = MessageStep;
+    type Found = MessageResults;
     type Document = MpiDocument;
 
     fn place_asked(&self) -> &PlaceAsked {
@@ -47,52 +47,58 @@ impl Supervised for MessageOptions {
         met.ranks.iter().map(|rank| rank.location.session.clone()).collect()
     }
 
-    fn awaited(doing: &Doing, _: &[RankProcess]) -> Option<Vec<usize>> {
+    fn awaited(doing: &MessageStep, _: &[RankProcess]) -> Option<Vec<usize>> {
         match doing {
-            Doing::Case { ranks, .. } | Doing::Operation { ranks, .. } => Some(ranks.to_vec()),
-            Doing::Else => None,
+            MessageStep::Case { ranks, .. } | MessageStep::Operation { ranks, .. } => Some(ranks.to_vec()),
+            MessageStep::Else => None,
         }
     }
 
-    fn is_interrupted(found: &Found) -> bool {
+    fn is_interrupted(found: &MessageResults) -> bool {
         found.interrupted
     }
 
     /// What is known of the operation in which a session ended, is said of it.
-    fn settle(&self, found: &mut Found, ending: &SessionOutcome<Doing>) {
+    fn settle(&self, found: &mut MessageResults, ending: &SessionOutcome<MessageStep>) {
         let outcome = match &ending.end {
-            SessionEnd::Hung => Outcome::Hang(self.operation_timeout.as_secs()),
-            SessionEnd::Partner(rank) => Outcome::Crash(format!("the process of rank {rank} died in it")),
+            SessionEnd::Hung => AttemptOutcome::Hang(self.operation_timeout.as_secs()),
+            SessionEnd::Partner(rank) => AttemptOutcome::Crash(format!("the process of rank {rank} died in it")),
             SessionEnd::Left(status) => match status.signal() {
-                Some(signal) => Outcome::Crash(signal_name(signal)),
-                None => {
-                    Outcome::Crash(format!("MPI ended the process with code {}", status.code().unwrap_or_default()))
-                }
+                Some(signal) => AttemptOutcome::Crash(signal_name(signal)),
+                None => AttemptOutcome::Crash(format!(
+                    "MPI ended the process with code {}",
+                    status.code().unwrap_or_default()
+                )),
             },
             SessionEnd::Over | SessionEnd::Signalled => return,
         };
         let (ranks, operation, bytes) = match ending.doing {
-            Doing::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
-            Doing::Case { ranks, case: Case { path: Path::GpuAware, pattern, bytes } } => {
-                let operation = if pattern == Pattern::PingPong { Operation::Send } else { Operation::Isend };
+            MessageStep::Operation { ranks, operation, bytes } => (ranks, operation, bytes),
+            MessageStep::Case { ranks, case: MessageCase { path: MessagePath::GpuAware, pattern, bytes } } => {
+                let operation =
+                    if pattern == MessagePattern::PingPong { DeviceOperation::Send } else { DeviceOperation::Isend };
                 (ranks, operation, bytes)
             }
             _ => return,
         };
         let Some(pair) = found.pairs.iter_mut().find(|pair| pair.ranks == ranks) else { return };
-        pair.attempts.retain(|attempt| attempt.outcome != Outcome::NotTried);
+        pair.attempts.retain(|attempt| attempt.outcome != AttemptOutcome::NotTried);
         pair.attempts.push(Attempt { operation, bytes, outcome });
         // Those asked for that come after the one that MPI did not survive.
-        let known: Vec<Operation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
+        let known: Vec<DeviceOperation> = pair.attempts.iter().map(|attempt| attempt.operation).collect();
         let missing = self.operations.iter().copied().filter(|operation| !known.contains(operation));
-        pair.attempts.extend(missing.map(|operation| Attempt { operation, bytes: 0, outcome: Outcome::NotTried }));
+        pair.attempts.extend(missing.map(|operation| Attempt {
+            operation,
+            bytes: 0,
+            outcome: AttemptOutcome::NotTried,
+        }));
     }
 
     fn ended(
         &self,
         met: &MessageRanks,
-        found: &Found,
-        ending: &SessionOutcome<Doing>,
+        found: &MessageResults,
+        ending: &SessionOutcome<MessageStep>,
     ) -> (Status, Exit, Option<String>) {
         let (status, exit) = ended(self, met.pairs.len(), found, ending);
         // Why the first case that has no figure has none.
@@ -101,7 +107,13 @@ impl Supervised for MessageOptions {
         (status, exit, ending.why.clone().or_else(failed))
     }
 
-    fn document(&self, run: &SupervisedRun, met: &MessageRanks, found: &Found, state: DocumentState) -> MpiDocument {
+    fn document(
+        &self,
+        run: &SupervisedRun,
+        met: &MessageRanks,
+        found: &MessageResults,
+        state: DocumentState,
+    ) -> MpiDocument {
         document(self, run, met, found, state)
     }
 
@@ -116,14 +128,19 @@ impl Supervised for MessageOptions {
 }
 
 /// How the run of so many pairs stands at its end.
-fn ended(options: &MessageOptions, pairs: usize, found: &Found, ending: &SessionOutcome<Doing>) -> (Status, Exit) {
+fn ended(
+    options: &MessageOptions,
+    pairs: usize,
+    found: &MessageResults,
+    ending: &SessionOutcome<MessageStep>,
+) -> (Status, Exit) {
     if let Some(signal) = ending.signal {
         return (Status::Interrupted, signal);
     }
     let cases = || found.pairs.iter().flat_map(|pair| &pair.cases);
     // What MPI does wrong with device memory is what is looked for: a finding, and no fault of the run. Wrong bytes of host memory are one.
     let host = cases().any(|case| {
-        case.case.path != Path::GpuAware && case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"))
+        case.case.path != MessagePath::GpuAware && case.trouble.as_deref().is_some_and(|why| why.starts_with("corrupt"))
     });
     if host {
         return (Status::DataCorrupt, Exit::DataCorrupt);
@@ -133,17 +150,20 @@ fn ended(options: &MessageOptions, pairs: usize, found: &Found, ending: &Session
         return (Status::Failed, Exit::NoResult);
     }
     let ended_by_mpi = |pair: &PairFound| {
-        pair.attempts.iter().any(|attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_)))
+        pair.attempts
+            .iter()
+            .any(|attempt| matches!(attempt.outcome, AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_)))
     };
     // A library that died in an operation that it was tried with did what was asked: it answered, if no pair is left that it was not tried with.
     let last = found.pairs.len() == pairs && found.pairs.iter().all(|pair| !pair.attempts.is_empty());
     let answered = ending.end == SessionEnd::Over || (last && found.pairs.iter().any(ended_by_mpi));
-    let all = cases().all(|case| case.trouble.is_none() || case.case.path == Path::GpuAware);
+    let all = cases().all(|case| case.trouble.is_none() || case.case.path == MessagePath::GpuAware);
     if !answered || !all {
         return (Status::Partial, Exit::Partial);
     }
-    let harms =
-        |attempt: &Attempt| matches!(attempt.outcome, Outcome::Crash(_) | Outcome::Hang(_) | Outcome::Garbage(_));
+    let harms = |attempt: &Attempt| {
+        matches!(attempt.outcome, AttemptOutcome::Crash(_) | AttemptOutcome::Hang(_) | AttemptOutcome::Garbage(_))
+    };
     if found.pairs.iter().flat_map(|pair| &pair.attempts).any(harms) {
         return (Status::Complete, Exit::Finding);
     }
@@ -151,7 +171,7 @@ fn ended(options: &MessageOptions, pairs: usize, found: &Found, ending: &Session
 }
 
 /// The exit where MPI is expected to do something with device memory.
-fn expected(expect: Option<Expectation>, found: &Found) -> Exit {
+fn expected(expect: Option<Expectation>, found: &MessageResults) -> Exit {
     // Of adapters the document tells.
     let Some(expect) = expect.filter(|expect| *expect != Expectation::Near) else { return Exit::Ok };
     let mut exit = Exit::Ok;
@@ -191,7 +211,7 @@ mod tests {
     use crate::found::CaseFound;
 
     fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
-        let case = Case { path: Path::Host, pattern: Pattern::PingPong, bytes: 8 };
+        let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 8 };
         let measured = CaseFound {
             case,
             block_ns: vec![500.0],
@@ -208,13 +228,18 @@ mod tests {
     #[test]
     fn a_crash_is_the_answer_of_a_run_only_where_no_pair_is_left() {
         let crash = || {
-            let outcome = Outcome::Crash("SIGSEGV".to_owned());
-            vec![Attempt { operation: Operation::Send, bytes: 1024, outcome }]
+            let outcome = AttemptOutcome::Crash("SIGSEGV".to_owned());
+            vec![Attempt { operation: DeviceOperation::Send, bytes: 1024, outcome }]
         };
         let ended = |pairs: usize, found: Vec<PairFound>| {
-            let (end, doing) = (SessionEnd::Hung, Doing::Else);
+            let (end, doing) = (SessionEnd::Hung, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
-            super::ended(&MessageOptions::default(), pairs, &Found { pairs: found, interrupted: false }, &ending)
+            super::ended(
+                &MessageOptions::default(),
+                pairs,
+                &MessageResults { pairs: found, interrupted: false },
+                &ending,
+            )
         };
         assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
         // One not begun, and one whose device memory was not.

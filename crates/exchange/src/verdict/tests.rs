@@ -1,14 +1,14 @@
 //! What each witness says, and what two of them come to.
 
 use super::*;
-use crate::found::LinkBytes;
-use crate::operation::Wrong;
+use crate::found::GpuLinkBytes;
+use crate::operation::WrongBytes;
 
 const MIB: usize = 1 << 20;
 
 /// Two ranks whose operations ended so.
-fn pair(outcomes: &[(Operation, Outcome)]) -> PairFound {
-    let attempt = |(operation, outcome): &(Operation, Outcome)| Attempt {
+fn pair(outcomes: &[(DeviceOperation, AttemptOutcome)]) -> PairFound {
+    let attempt = |(operation, outcome): &(DeviceOperation, AttemptOutcome)| Attempt {
         operation: *operation,
         bytes: MIB,
         outcome: outcome.clone(),
@@ -25,40 +25,45 @@ fn pair(outcomes: &[(Operation, Outcome)]) -> PairFound {
 }
 
 /// A case at 64 MiB with this rate in GB/s, in ten blocks that differ by a per mille.
-fn case(path: Path, gbs: f64) -> CaseFound {
-    let case = Case { path, pattern: Pattern::PingPong, bytes: 64 * MIB };
+fn case(path: MessagePath, gbs: f64) -> CaseFound {
+    let case = MessageCase { path, pattern: MessagePattern::PingPong, bytes: 64 * MIB };
     let ns = case.bytes as f64 / gbs;
     let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
     CaseFound { case, block_ns, gpu_bytes_per_s: Vec::new(), rounds: 1, verified_bytes: 0, stop: None, trouble: None }
 }
 
 fn rates(by_mpi: f64) -> Vec<CaseFound> {
-    let paths = [(Path::GpuAware, by_mpi), (Path::ToHost, 55.0), (Path::ToDevice, 54.0), (Path::Peer, 390.0)];
+    let paths = [
+        (MessagePath::GpuAware, by_mpi),
+        (MessagePath::ToHost, 55.0),
+        (MessagePath::ToDevice, 54.0),
+        (MessagePath::Peer, 390.0),
+    ];
     paths.map(|(path, gbs)| case(path, gbs)).to_vec()
 }
 
-fn counted(nvlink: f64, pcie: f64, idle: f64) -> Counted {
+fn counted(nvlink: f64, pcie: f64, idle: f64) -> CountedBytes {
     let of = |share: f64| [(share * 1e9) as u64; 2];
-    let bytes = |nvlink, pcie| LinkBytes { nvlink: Some(of(nvlink)), pcie: Some(of(pcie)) };
+    let bytes = |nvlink, pcie| GpuLinkBytes { nvlink: Some(of(nvlink)), pcie: Some(of(pcie)) };
     let at_rest = bytes(idle, idle);
     let both = bytes(nvlink, pcie);
-    Counted { bytes: 1_000_000_000, source: both, destination: both, idle: [at_rest, at_rest] }
+    CountedBytes { bytes: 1_000_000_000, source: both, destination: both, idle: [at_rest, at_rest] }
 }
 
-fn all_work() -> Vec<(Operation, Outcome)> {
-    Operation::ALL.map(|operation| (operation, Outcome::Works)).to_vec()
+fn all_work() -> Vec<(DeviceOperation, AttemptOutcome)> {
+    DeviceOperation::ALL.map(|operation| (operation, AttemptOutcome::Works)).to_vec()
 }
 
 #[test]
 fn what_send_does_not_take_is_not_aware_however_it_fails() {
     let ways = [
-        Outcome::Crash("SIGSEGV".to_owned()),
-        Outcome::Hang(20),
-        Outcome::Garbage(Wrong::Zeros),
-        Outcome::Error("MPI_Send failed: errno 14".to_owned()),
+        AttemptOutcome::Crash("SIGSEGV".to_owned()),
+        AttemptOutcome::Hang(20),
+        AttemptOutcome::Garbage(WrongBytes::Zeros),
+        AttemptOutcome::Error("MPI_Send failed: errno 14".to_owned()),
     ];
     for way in ways {
-        let mut found = pair(&[(Operation::Send, way.clone())]);
+        let mut found = pair(&[(DeviceOperation::Send, way.clone())]);
         found.cases = rates(390.0);
         let verdict = verdict(&found);
         assert_eq!((verdict.awareness, verdict.transport), (Awareness::NotAware, Transport::Unknown), "{way:?}");
@@ -93,15 +98,16 @@ fn witnesses_that_disagree_and_traffic_of_others_leave_it_open() {
 #[test]
 fn a_rate_that_host_memory_could_reach_does_not_say_direct() {
     let mut found = pair(&all_work());
-    found.cases = vec![case(Path::GpuAware, 50.0), case(Path::ToHost, 55.0), case(Path::ToDevice, 54.0)];
-    found.cases.push(case(Path::Peer, 50.0));
+    found.cases =
+        vec![case(MessagePath::GpuAware, 50.0), case(MessagePath::ToHost, 55.0), case(MessagePath::ToDevice, 54.0)];
+    found.cases.push(case(MessagePath::Peer, 50.0));
     let verdict = verdict(&found);
     assert_eq!(verdict.transport, Transport::Unknown);
     assert_eq!(verdict.witnesses.last().map(|witness| witness.says), Some("does not decide"));
 }
 
 /// The way that these rates alone say.
-fn by_rates(rates: [(Path, f64); 4]) -> Transport {
+fn by_rates(rates: [(MessagePath, f64); 4]) -> Transport {
     let mut found = pair(&all_work());
     found.cases = rates.map(|(path, gbs)| case(path, gbs)).to_vec();
     verdict(&found).transport
@@ -110,7 +116,12 @@ fn by_rates(rates: [(Path, f64); 4]) -> Transport {
 #[test]
 fn the_slower_of_the_two_copies_is_what_staging_can_reach_and_a_little_more_is_no_proof() {
     let with = |by_mpi, to_host, to_device| {
-        by_rates([(Path::GpuAware, by_mpi), (Path::ToHost, to_host), (Path::ToDevice, to_device), (Path::Peer, 390.0)])
+        by_rates([
+            (MessagePath::GpuAware, by_mpi),
+            (MessagePath::ToHost, to_host),
+            (MessagePath::ToDevice, to_device),
+            (MessagePath::Peer, 390.0),
+        ])
     };
     assert_eq!(with(40.0, 100.0, 30.0), Transport::Direct);
     assert_eq!(with(40.0, 30.0, 100.0), Transport::Direct);
@@ -150,27 +161,30 @@ fn counters_say_a_way_only_where_both_ends_carried_the_bytes_and_the_other_link_
 #[test]
 fn what_was_not_tried_leaves_it_open_and_what_failed_once_was_tried() {
     let mut outcomes = all_work();
-    outcomes[7].1 = Outcome::NotTried;
+    outcomes[7].1 = AttemptOutcome::NotTried;
     assert_eq!(verdict(&pair(&outcomes)).awareness, Awareness::Unknown);
-    outcomes.push((outcomes[7].0, Outcome::Hang(30)));
+    outcomes.push((outcomes[7].0, AttemptOutcome::Hang(30)));
     let said = verdict(&pair(&outcomes));
-    assert_eq!((said.failing, said.not_tried), (vec![Operation::Allreduce], vec![]));
+    assert_eq!((said.failing, said.not_tried), (vec![DeviceOperation::Allreduce], vec![]));
 }
 
 #[test]
 fn what_works_in_part_names_what_fails_and_what_was_not_tried() {
     let mut outcomes = all_work();
-    outcomes[6].1 = Outcome::Crash("SIGSEGV".to_owned());
-    outcomes[7].1 = Outcome::NotTried;
+    outcomes[6].1 = AttemptOutcome::Crash("SIGSEGV".to_owned());
+    outcomes[7].1 = AttemptOutcome::NotTried;
     let verdict = verdict(&pair(&outcomes));
     assert_eq!(verdict.awareness, Awareness::HalfAware);
-    assert_eq!((verdict.failing, verdict.not_tried), (vec![Operation::Alltoall], vec![Operation::Allreduce]));
+    assert_eq!(
+        (verdict.failing, verdict.not_tried),
+        (vec![DeviceOperation::Alltoall], vec![DeviceOperation::Allreduce])
+    );
 }
 
 #[test]
 fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
     let at = |path, bytes: usize, ns: f64| {
-        let case = Case { path, pattern: Pattern::PingPong, bytes };
+        let case = MessageCase { path, pattern: MessagePattern::PingPong, bytes };
         let block_ns = (0..10).map(|at| ns * (1.0 + f64::from(at) * 1e-4)).collect();
         CaseFound {
             case,
@@ -185,12 +199,12 @@ fn one_path_is_faster_from_the_size_on_from_which_it_stays_so() {
     let times = [(8, 20.0, 15.0), (64, 20.0, 30.0), (512, 40.0, 35.0), (4096, 50.0, 90.0), (65536, 60.0, 400.0)];
     let mut cases = Vec::new();
     for (bytes, direct, staged) in times {
-        cases.extend([at(Path::GpuAware, bytes, direct), at(Path::Staged, bytes, staged)]);
+        cases.extend([at(MessagePath::GpuAware, bytes, direct), at(MessagePath::Staged, bytes, staged)]);
     }
     let turn = |slower_up_to, faster_from| Crossover { slower_up_to, faster_from };
-    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), turn(Some(512), Some(4096)));
-    assert_eq!(crossover(&cases, Path::Staged, Path::GpuAware), turn(Some(65536), None));
+    assert_eq!(crossover(&cases, MessagePath::GpuAware, MessagePath::Staged), turn(Some(512), Some(4096)));
+    assert_eq!(crossover(&cases, MessagePath::Staged, MessagePath::GpuAware), turn(Some(65536), None));
     // Two that cannot be told apart: neither is faster.
-    cases = vec![at(Path::GpuAware, 8, 20.0), at(Path::Staged, 8, 20.005)];
-    assert_eq!(crossover(&cases, Path::GpuAware, Path::Staged), turn(None, None));
+    cases = vec![at(MessagePath::GpuAware, 8, 20.0), at(MessagePath::Staged, 8, 20.005)];
+    assert_eq!(crossover(&cases, MessagePath::GpuAware, MessagePath::Staged), turn(None, None));
 }

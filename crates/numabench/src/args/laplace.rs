@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::laplace::{Grid, LaplaceOptions, Way};
+use ::laplace::{HaloWay, LaplaceGrid, LaplaceOptions};
 use clap::ValueEnum;
 use experiments::supervised::PlaceAsked;
 use placement::Selection;
@@ -16,14 +16,14 @@ use super::{Backend, ColorChoice, duration, membind, whole};
 pub struct Laplace {
     /// Rows and columns inside the border; the rows are shared among the ranks of the launch
     #[arg(long, value_name = "ROWSxCOLUMNS", default_value = "8192x8192", help_heading = "What is computed")]
-    pub grid: Grid,
+    pub grid: LaplaceGrid,
     /// The precision of a cell
     #[arg(long, value_enum, default_value_t = Precision::Double, help_heading = "What is computed")]
     pub precision: Precision,
     /// Who computes and how halos go: cpu (each rank with its core, MPI of host memory), staged (GPUs, halos through pinned host memory), gpu-aware (MPI is given device
     /// memory, in a process that may die of it), gpu (a rank alone) [default: all that this launch can have]
     #[arg(long, value_name = "WAYS", value_delimiter = ',', help_heading = "What is computed")]
-    pub ways: Vec<Way>,
+    pub ways: Vec<HaloWay>,
     /// Whether halos go while the inner rows are computed
     #[arg(long, value_enum, default_value_t = Overlap::Both, value_name = "on|off|both", help_heading = "What is computed")]
     pub overlap: Overlap,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use exchange::{Expectation, MessageOptions, Operation, PairsAsked};
+use exchange::{DeviceOperation, Expectation, MessageOptions, PairsAsked};
 use experiments::supervised::PlaceAsked;
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
@@ -90,7 +90,7 @@ impl Mpi {
     pub fn options(&self) -> MessageOptions {
         let all = MessageOptions::default();
         let (sizes, patterns, operations) = match self.matrix {
-            Some(_) => (vec![8, 4 << 20], vec![exchange::Pattern::PingPong], Vec::new()),
+            Some(_) => (vec![8, 4 << 20], vec![exchange::MessagePattern::PingPong], Vec::new()),
             None => (all.sizes, all.patterns, all.operations),
         };
         MessageOptions {
@@ -142,7 +142,7 @@ pub enum Pattern {
     BothWays,
 }
 
-impl From<Pattern> for exchange::Pattern {
+impl From<Pattern> for exchange::MessagePattern {
     fn from(asked: Pattern) -> Self {
         match asked {
             Pattern::PingPong => Self::PingPong,
@@ -160,16 +160,17 @@ pub enum Operations {
     /// Nothing: device memory is staged by numabench alone.
     None,
     /// This one.
-    One(Operation),
+    One(DeviceOperation),
 }
 
 impl Operations {
     /// Those asked for, `send` first.
-    fn tried(asked: &[Self]) -> Vec<Operation> {
-        let is_asked = |operation: &Operation| asked.contains(&Self::All) || asked.contains(&Self::One(*operation));
-        let mut tried: Vec<Operation> = Operation::ALL.into_iter().filter(is_asked).collect();
-        if !tried.is_empty() && !tried.contains(&Operation::Send) {
-            tried.insert(0, Operation::Send);
+    fn tried(asked: &[Self]) -> Vec<DeviceOperation> {
+        let is_asked =
+            |operation: &DeviceOperation| asked.contains(&Self::All) || asked.contains(&Self::One(*operation));
+        let mut tried: Vec<DeviceOperation> = DeviceOperation::ALL.into_iter().filter(is_asked).collect();
+        if !tried.is_empty() && !tried.contains(&DeviceOperation::Send) {
+            tried.insert(0, DeviceOperation::Send);
         }
         tried
     }
@@ -181,8 +182,8 @@ impl ValueEnum for Operations {
             let mut all = [Operations::None; 10];
             all[0] = Operations::All;
             let mut at = 0;
-            while at < Operation::ALL.len() {
-                all[at + 2] = Operations::One(Operation::ALL[at]);
+            while at < DeviceOperation::ALL.len() {
+                all[at + 2] = Operations::One(DeviceOperation::ALL[at]);
                 at += 1;
             }
             all
@@ -260,17 +261,17 @@ mod tests {
     #[test]
     fn whatever_is_asked_for_send_comes_first() {
         let one = Operations::One;
-        assert_eq!(Operations::tried(&[Operations::All]), Operation::ALL);
+        assert_eq!(Operations::tried(&[Operations::All]), DeviceOperation::ALL);
         assert_eq!(Operations::tried(&[Operations::None]), []);
         assert_eq!(
-            Operations::tried(&[one(Operation::Allreduce), one(Operation::Put)]),
-            [Operation::Send, Operation::Put, Operation::Allreduce]
+            Operations::tried(&[one(DeviceOperation::Allreduce), one(DeviceOperation::Put)]),
+            [DeviceOperation::Send, DeviceOperation::Put, DeviceOperation::Allreduce]
         );
     }
 
     #[test]
     fn every_operation_can_be_named() {
-        for operation in Operation::ALL {
+        for operation in DeviceOperation::ALL {
             assert_eq!(Operations::from_str(operation.name(), false), Ok(Operations::One(operation)));
         }
     }
