@@ -43,6 +43,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(circles::check(&texts));
     findings.extend(circles::check_folders(&texts));
     findings.extend(figures::check(&texts));
+    findings.extend(names::check(&texts));
     findings.extend(schema::check(root));
     findings.extend(programs::check(root));
     for finding in &findings {
