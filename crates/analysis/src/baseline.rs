@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use stats::alpha::CONFIDENCE;
 use stats::interval::median;
 use stats::peer_outlier::peer_outliers;
-use stats::tolerance::Groups;
+use stats::tolerance::GroupedValues;
 use stats::units::counted;
 
 use crate::column::within_id;
@@ -269,7 +269,7 @@ fn normal(
     medians.iter().for_each(|((host, _), rate)| by_node.entry(host).or_default().push(rate.ln()));
     let by_node: Vec<Vec<f64>> = by_node.into_values().collect();
     // A new measurement has all three spreads; that of medians of single runs holds the runs' already.
-    let limit = Groups::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
+    let limit = GroupedValues::of(&by_node).and_then(|nodes| nodes.lower_limit(within, SHARE, CONFIDENCE));
     let limit = limit.unwrap_or(f64::NEG_INFINITY).min(center + (1.0 - LEAST_MARGIN).ln());
     Ok(Normal {
         class: class.clone(),

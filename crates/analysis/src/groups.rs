@@ -10,7 +10,7 @@ use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
 use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
-use stats::grouping::{Finding, LEAST_ITEMS, Pairs, Rule, group};
+use stats::grouping::{GroupingFinding, GroupingRule, LEAST_ITEMS, PairFigures, group};
 
 use crate::matrix_figures::{Cell, MatrixFigures, Plane};
 
@@ -37,8 +37,8 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
         let plane = matrix.planes(document).into_iter().next()?;
         let table = Table { document, matrix, plane };
         let rule = match by {
-            GroupedBy::Handovers => Rule { margin: CORE_MARGIN, questions: 1 },
-            _ => Rule { margin: GPU_MARGIN, questions: of_gpus },
+            GroupedBy::Handovers => GroupingRule { margin: CORE_MARGIN, questions: 1 },
+            _ => GroupingRule { margin: GPU_MARGIN, questions: of_gpus },
         };
         let found = group(&table.pairs(by)?, &rule)?;
         let ids = |items: &Vec<usize>| items.iter().filter_map(|item| table.id(*item)).collect::<IdSet>();
@@ -63,7 +63,7 @@ pub fn is_undecided(document: &Document) -> bool {
         square && matrix.rows.len() >= LEAST_ITEMS && !matrix.planes(document).is_empty()
     };
     let asked = document.matrices.iter().filter(asks).count();
-    asked > document.groups.len() || document.groups.iter().any(|found| found.finding == Finding::Undecided)
+    asked > document.groups.len() || document.groups.iter().any(|found| found.finding == GroupingFinding::Undecided)
 }
 
 /// A square matrix of items against themselves.
@@ -88,7 +88,7 @@ impl Table<'_> {
     }
 
     /// The figures as the decision takes them, lower being closer; `None` where one is missing.
-    fn pairs(&self, by: GroupedBy) -> Option<Pairs> {
+    fn pairs(&self, by: GroupedBy) -> Option<PairFigures> {
         let items = self.matrix.rows.len();
         // Who leaves a group leaves more for its members, who then take less time.
         let time = |cell: Cell| {
@@ -108,7 +108,7 @@ impl Table<'_> {
             GroupedBy::Handovers => Vec::new(),
             _ => (0..items).map(|item| of(item, item)).collect::<Option<_>>()?,
         };
-        Some(Pairs {
+        Some(PairFigures {
             blocks: (0..items).map(|i| (0..items).map(|j| blocks(i, j)).collect()).collect::<Option<_>>()?,
             alone,
         })

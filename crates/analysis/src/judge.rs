@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use stats::alpha::ALPHA;
 use stats::bootstrap::{MedianLaw, ratio_interval};
 use stats::compare::cliffs_delta;
-use stats::family::{Family, Test, Values, normal_p};
+use stats::family::{Family, FamilyTest, Values, normal_p};
 use stats::interval::{Interval, deviations, median, quantile};
 use stats::t_ratio::t_ratio;
 
@@ -154,9 +154,9 @@ pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
 
 /// Judges cases, each by such values, as one family.
 fn judged(pairs: &[(&Pair, Basis)]) -> Vec<Judged> {
-    let (mut judged, tests): (Vec<Judged>, Vec<Option<Test>>) = weighed(pairs).into_iter().unzip();
+    let (mut judged, tests): (Vec<Judged>, Vec<Option<FamilyTest>>) = weighed(pairs).into_iter().unzip();
     let tested: Vec<usize> = (0..judged.len()).filter(|at| tests[*at].is_some()).collect();
-    let tests: Vec<Test> = tests.into_iter().flatten().collect();
+    let tests: Vec<FamilyTest> = tests.into_iter().flatten().collect();
     let family = Family::of(&tests);
     for (member, (at, adjusted)) in tested.into_iter().zip(family.adjusted()).enumerate() {
         let (pair, case) = (pairs[at].0, &mut judged[at]);
@@ -192,10 +192,10 @@ fn stretched(evidence: &Evidence, stretch: f64) -> Interval {
 
 /// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is
 /// weighed by itself, so the result does not depend on how they are shared out.
-fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<Test>)> {
+fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<FamilyTest>)> {
     let family = Singles::of(pairs);
     let family = &family;
-    let of = move |pairs: &[(&Pair, Basis)]| -> Vec<(Judged, Option<Test>)> {
+    let of = move |pairs: &[(&Pair, Basis)]| -> Vec<(Judged, Option<FamilyTest>)> {
         let mut laws = BTreeMap::new();
         pairs.iter().map(|(pair, basis)| weigh(pair, *basis, family, &mut laws)).collect()
     };
@@ -219,7 +219,12 @@ fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<Test>)> {
 }
 
 /// The ratio, its evidence and its test, before the tests of all cases are taken together.
-fn weigh(pair: &Pair, basis: Basis, family: &Singles, laws: &mut BTreeMap<usize, MedianLaw>) -> (Judged, Option<Test>) {
+fn weigh(
+    pair: &Pair,
+    basis: Basis,
+    family: &Singles,
+    laws: &mut BTreeMap<usize, MedianLaw>,
+) -> (Judged, Option<FamilyTest>) {
     let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
         match basis {
             Basis::Runs => side.iter().map(|(median, _)| *median).collect(),
@@ -235,12 +240,12 @@ fn weigh(pair: &Pair, basis: Basis, family: &Singles, laws: &mut BTreeMap<usize,
     };
     let weighed = found.and_then(|(ratio, interval)| {
         let (interval, test) = match basis {
-            Basis::Runs => (interval, Test::Values(Values::of(&base, &new)?)),
+            Basis::Runs => (interval, FamilyTest::Values(Values::of(&base, &new)?)),
             Basis::Blocks => family.compared(pair.unit, ratio, interval, [&base, &new]),
         };
         let p_value = match &test {
-            Test::Values(values) => values.p_value(),
-            Test::Alone(p_value) => *p_value,
+            FamilyTest::Values(values) => values.p_value(),
+            FamilyTest::Alone(p_value) => *p_value,
         };
         let effect = cliffs_delta(&base, &new);
         Some((Evidence { ratio, interval, effect, p_value, p_adjusted: p_value }, test))
@@ -290,7 +295,7 @@ impl Singles {
     /// The interval and the test of two single runs. The interval is that of their blocks, and beside it that of two runs with the spread assumed. What is
     /// assumed by the blocks is for all cases at once; the least spread is the machine's moment, which they share. The test asks whether runs that differ by
     /// [`RUN_SPREAD_AT_MOST`], each case by itself, could show this.
-    fn compared(&self, unit: Unit, ratio: f64, interval: Interval, sides: [&[f64]; 2]) -> (Interval, Test) {
+    fn compared(&self, unit: Unit, ratio: f64, interval: Interval, sides: [&[f64]; 2]) -> (Interval, FamilyTest) {
         let Interval { low, high, confidence } = interval;
         // The largest of both, and of a middling case.
         let middling = self.middling.get(&unit).copied();
@@ -301,7 +306,7 @@ impl Singles {
         let of_blocks = (high / low).ln() / (2.0 * deviations(confidence));
         let deviation = of_blocks.hypot(std::f64::consts::SQRT_2 * scatter.max(RUN_SPREAD_AT_MOST));
         let p_value = normal_p(ratio.ln() / deviation);
-        (Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }, Test::Alone(p_value))
+        (Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }, FamilyTest::Alone(p_value))
     }
 }
 

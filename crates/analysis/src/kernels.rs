@@ -12,7 +12,7 @@ use report::result::{BlockSample, RankResult};
 use report::settings::Direction;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
-use stats::compare::{Verdict, compare_among};
+use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::interval::median;
 use stats::units::carried;
 
@@ -173,7 +173,7 @@ fn loss(
     let (at_near, at_far) = (with(*near)?, with(*far)?);
     let comparison = compare_among(&at_near.blocks, &at_far.blocks, tests, document.settings.seed);
     let longer = at_far.median - at_near.median;
-    let is_slower = comparison.as_ref().is_some_and(|comparison| comparison.verdict == Verdict::Higher);
+    let is_slower = comparison.as_ref().is_some_and(|comparison| comparison.verdict == TwoSampleVerdict::Higher);
     let resident = times_where(document, matrix, *near, |case| is_of(case, kernel, true));
     let fades = resident
         .filter(|_| is_slower)
@@ -283,8 +283,9 @@ fn said(document: &Document, [of, far, near]: [&str; 3]) -> String {
         .iter()
         .flat_map(|kernel| kernel.losses.iter().filter(is).map(|loss| (&kernel.name[..], loss)))
         .collect();
-    let with = |wanted: &[Verdict]| {
-        let verdict = |loss: &KernelLoss| loss.comparison.as_ref().map_or(Verdict::Undecided, |found| found.verdict);
+    let with = |wanted: &[TwoSampleVerdict]| {
+        let verdict =
+            |loss: &KernelLoss| loss.comparison.as_ref().map_or(TwoSampleVerdict::Undecided, |found| found.verdict);
         let mut found: Vec<(&str, &KernelLoss)> =
             mine.iter().filter(|(_, loss)| wanted.contains(&verdict(loss))).copied().collect();
         found.sort_by(|(_, one), (_, other)| other.loss.abs().total_cmp(&one.loss.abs()));
@@ -306,8 +307,8 @@ fn said(document: &Document, [of, far, near]: [&str; 3]) -> String {
         found.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
     };
     let names = |found: &[(&str, &KernelLoss)]| found.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let [slower, faster] = [with(&[Verdict::Higher]), with(&[Verdict::Lower])];
-    let [alike, undecided] = [with(&[Verdict::NoMeasurableDifference]), with(&[Verdict::Undecided])];
+    let [slower, faster] = [with(&[TwoSampleVerdict::Higher]), with(&[TwoSampleVerdict::Lower])];
+    let [alike, undecided] = [with(&[TwoSampleVerdict::NoMeasurableDifference]), with(&[TwoSampleVerdict::Undecided])];
     let mut parts = Vec::new();
     if !slower.is_empty() {
         let follows = |(_, loss): &(&str, &KernelLoss)| {

@@ -6,7 +6,7 @@ use report::laplace::{Laplace, LaplaceSpeedUp, LaplaceWay};
 use report::result::Outcome;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
-use stats::compare::{Verdict, compare_among};
+use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::interval::median;
 
 /// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
@@ -138,8 +138,10 @@ fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
     let found = way.speed_ups.iter().find(|found| found.over == over.name)?;
     let comparison = found.comparison.as_ref()?;
     Some(match comparison.verdict {
-        Verdict::NoMeasurableDifference => format!("{} and {} take as long.", way.name, over.name),
-        Verdict::Undecided => format!("{} against {}: not significant; try a longer --max-time.", way.name, over.name),
+        TwoSampleVerdict::NoMeasurableDifference => format!("{} and {} take as long.", way.name, over.name),
+        TwoSampleVerdict::Undecided => {
+            format!("{} against {}: not significant; try a longer --max-time.", way.name, over.name)
+        }
         _ => {
             let interval = &comparison.ratio_interval;
             format!(

@@ -4,7 +4,7 @@ use report::document::Status;
 use report::result::Outcome;
 use report::trial::{TrialOutcome, TrialVerdict};
 use report::{Document, MpiDocument, TrialDocument};
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
 
 use crate::comparison::Counts;
@@ -38,7 +38,7 @@ pub fn of_result(document: &Document) -> Standing {
     let has_no_interval = results().next().is_some() && results().all(|result| is_few(&result.outcome));
     let mut verdicts =
         document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
-    let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == Verdict::Undecided);
+    let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
     match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || has_no_interval || costs_undecided
     {
         true => Standing::Undecided,

@@ -7,7 +7,7 @@ use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::{SweepDip, SweepFit, SweepLine};
 use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
-use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, Point, line_fit, sure_dips};
+use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, SizeTimes, line_fit, sure_dips};
 use stats::units;
 
 use crate::words;
@@ -140,7 +140,7 @@ fn ways(case: &Case) -> f64 {
 }
 
 /// The times of a rank by size, ascending; `None` of a rank that has none.
-fn points(rank: u32, alike: &[&Case]) -> Option<Vec<Point>> {
+fn points(rank: u32, alike: &[&Case]) -> Option<Vec<SizeTimes>> {
     let block = |block: &BlockSample| BlockValue {
         value: block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
         allocation: block.allocation,
@@ -148,9 +148,9 @@ fn points(rank: u32, alike: &[&Case]) -> Option<Vec<Point>> {
     let point = |case: &&Case| {
         let result = case.ranks.iter().find(|result| result.rank == rank)?;
         result.summary()?;
-        Some(Point { bytes: case.bytes as f64 * ways(case), blocks: result.blocks.iter().map(block).collect() })
+        Some(SizeTimes { bytes: case.bytes as f64 * ways(case), blocks: result.blocks.iter().map(block).collect() })
     };
-    let mut points: Vec<Point> = alike.iter().filter_map(point).collect();
+    let mut points: Vec<SizeTimes> = alike.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     (points.len() >= LEAST_SIZES).then_some(points)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stats::stop::Rule;
+use stats::stop::StopRule;
 
 /// How often a case is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,7 @@ pub enum Amount {
         warmup: u64,
     },
     /// Blocks until the interval is narrow.
-    Adaptive(Rule),
+    Adaptive(StopRule),
 }
 
 /// The most rounds one block may queue.

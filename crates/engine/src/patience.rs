@@ -6,18 +6,18 @@
 use std::time::Duration;
 
 use stats::block_interval::BlockValue;
-use stats::stop::{self, Rule};
+use stats::stop::{self, StopRule};
 
 use crate::case::{Case, Order};
 use crate::state::{RankCase, RunState};
 
 /// Whether every case of the phase that goes on has the least blocks of the rule.
-pub(crate) fn have_their_least(state: &RunState, phase: u8, rule: &Rule) -> bool {
+pub(crate) fn have_their_least(state: &RunState, phase: u8, rule: &StopRule) -> bool {
     of_phase(state, phase).all(|(_, ranks)| open(ranks).all(|rank| rank.samples.len() >= rule.min_blocks))
 }
 
 /// The cases of the phase that go on and are not expected to end within `left`, by their index; `spent`: what the phase took so far.
-pub(crate) fn too_costly(state: &RunState, phase: u8, rule: &Rule, spent: Duration, left: Duration) -> Vec<usize> {
+pub(crate) fn too_costly(state: &RunState, phase: u8, rule: &StopRule, spent: Duration, left: Duration) -> Vec<usize> {
     let measured: f64 = of_phase(state, phase).map(|(case, ranks)| measured_ns(state, case, ranks)).sum();
     // With what lies between the blocks.
     let whole = if measured > 0.0 { spent.as_secs_f64() / measured } else { 0.0 };
@@ -47,7 +47,7 @@ fn open(ranks: &[RankCase]) -> impl Iterator<Item = &RankCase> {
     ranks.iter().filter(|rank| rank.member && rank.stop.is_none())
 }
 
-fn further_blocks(rank: &RankCase, rule: &Rule) -> Option<usize> {
+fn further_blocks(rank: &RankCase, rule: &StopRule) -> Option<usize> {
     let blocks: Vec<BlockValue> = rank.samples.iter().map(|sample| sample.block.value()).collect();
     stop::further_blocks(&blocks, rule)
 }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn what_is_hopeless_ends_with_its_least_blocks_and_what_is_nearly_there_goes_on() {
         let mut state = state(&[(10, 0.001), (10, 0.015), (10, 0.3)]);
-        let mut enough = PerCase::new(Amount::Adaptive(Rule::default()));
+        let mut enough = PerCase::new(Amount::Adaptive(StopRule::default()));
         enough.judge(&mut state, Duration::from_millis(400), false);
         assert_eq!(stops(&state), [Some(StopReason::Target), None, Some(StopReason::Costly)]);
     }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn no_case_is_given_up_before_all_have_their_least_blocks() {
         let mut state = state(&[(10, 0.3), (9, 0.001)]);
-        let mut enough = PerCase::new(Amount::Adaptive(Rule::default()));
+        let mut enough = PerCase::new(Amount::Adaptive(StopRule::default()));
         enough.judge(&mut state, Duration::from_secs(40), false);
         assert_eq!(stops(&state), [None, None]);
         state.results[1][0].samples = blocks(10, 0.001);
@@ -138,7 +138,7 @@ mod tests {
         // 15 cases of 10 blocks of 10 ms in 3 s: a block takes 20 ms, and each case some ten more.
         let noisy = vec![(10, 0.015); 15];
         let mut state = state(&noisy);
-        let mut enough = PerCase::new(Amount::Adaptive(Rule::default()));
+        let mut enough = PerCase::new(Amount::Adaptive(StopRule::default()));
         enough.judge(&mut state, Duration::from_secs(3), false);
         let open = stops(&state).iter().filter(|stop| stop.is_none()).count();
         assert!((1..15).contains(&open), "{open}");
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn who_asks_for_a_precision_is_given_the_time_it_takes() {
         let mut state = state(&[(10, 0.3)]);
-        let rule = Rule { patience: Patience::Long, ..Rule::default() };
+        let rule = StopRule { patience: Patience::Long, ..StopRule::default() };
         PerCase::new(Amount::Adaptive(rule)).judge(&mut state, Duration::from_secs(100), false);
         assert_eq!(stops(&state), [None]);
     }
@@ -158,7 +158,7 @@ mod tests {
     fn a_later_phase_has_a_second_of_its_own() {
         let mut state = state(&[(10, 0.3), (0, 0.0)]);
         state.cases[1].phase = 1;
-        let mut enough = PerCase::new(Amount::Adaptive(Rule::default()));
+        let mut enough = PerCase::new(Amount::Adaptive(StopRule::default()));
         enough.judge(&mut state, Duration::from_secs(1), false);
         assert_eq!(stops(&state), [Some(StopReason::Costly), None]);
         state.results[1][0].samples = blocks(10, 0.015);
@@ -168,7 +168,7 @@ mod tests {
 
     /// How often the interval with which a case ends holds the median, and after how many blocks; `draw` gives a run's blocks, each of which takes 40 ms.
     fn coverage<D: FnMut() -> f64>(patience: Patience, median: f64, run: impl Fn(u64) -> D) -> (f64, f64) {
-        let rule = Rule { patience, ..Rule::default() };
+        let rule = StopRule { patience, ..StopRule::default() };
         let (mut held, mut taken) = (0, 0);
         for number in 0..RUNS {
             let mut draw = run(number);

@@ -13,7 +13,7 @@ use ranks::{Communicator, LocalWorld};
 use stats::figures::BlockFigures;
 use stats::flag::TimerFacts;
 use stats::sample::Block;
-use stats::stop::{Patience, Rule};
+use stats::stop::{Patience, StopRule};
 use stats::summary::summarize;
 
 use crate::bound::Bound;
@@ -62,7 +62,7 @@ fn config() -> EngineConfig {
     EngineConfig {
         verify: false,
         seed: 1,
-        amount: Amount::Adaptive(Rule {
+        amount: Amount::Adaptive(StopRule {
             min_blocks: BLOCKS,
             max_blocks: BLOCKS,
             target_half_width: 0.0,

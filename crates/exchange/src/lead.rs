@@ -14,7 +14,7 @@ use experiments::supervised::SessionJournal;
 use ranks::Communicator;
 use stats::interval::median;
 use stats::random::SplitMix64;
-use stats::stop::Rule;
+use stats::stop::StopRule;
 
 use crate::carried::{Carried, WINDOW_NS};
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases};
@@ -40,7 +40,7 @@ pub struct MessageLead {
     /// Sizes that each is tried at.
     pub attempt_bytes: Vec<usize>,
     /// How many blocks a case gets.
-    pub rule: Rule,
+    pub rule: StopRule,
     /// No further pass begins after this time in a phase.
     pub max_time: Duration,
     /// Where each rank has a thread that copies to its device; messages are measured beside it too.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use device::{CopyBy, MemoryKind, PlatformKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
 use report::settings::OrderAsked;
-use stats::stop::{Patience, Rule};
+use stats::stop::{Patience, StopRule};
 
 use crate::fault::Fault;
 use crate::options::{Measuring, PingPong};
@@ -108,10 +108,15 @@ pub fn measuring(args: &Measuring) -> RunConfig {
 fn amount(args: &Measuring, warmup: u64) -> Amount {
     match (args.reps, args.precision) {
         (Some(reps), _) => Amount::Fixed { reps, warmup },
-        (None, None) => Amount::Adaptive(Rule::default()),
+        (None, None) => Amount::Adaptive(StopRule::default()),
         (None, Some(target_half_width)) => {
             let max_blocks = MOST_BLOCKS_FOR_A_PRECISION;
-            Amount::Adaptive(Rule { target_half_width, max_blocks, patience: Patience::Asked, ..Rule::default() })
+            Amount::Adaptive(StopRule {
+                target_half_width,
+                max_blocks,
+                patience: Patience::Asked,
+                ..StopRule::default()
+            })
         }
     }
 }

@@ -13,7 +13,7 @@ use report::Document;
 use report::document::Status;
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
-use stats::grouping::Finding;
+use stats::grouping::GroupingFinding;
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
@@ -193,7 +193,7 @@ impl Parts {
     fn second(&self, document: &Document, topology: &Topology, found: &Found) -> Option<Experiment> {
         let gpus = self.gpus.as_ref()?;
         let groups = document.groups.iter().filter(|one| one.by != GroupedBy::Handovers);
-        let groups = groups.filter(|one| one.finding == Finding::Groups).min_by_key(|one| one.rest.len())?;
+        let groups = groups.filter(|one| one.finding == GroupingFinding::Groups).min_by_key(|one| one.rest.len())?;
         let sets: Vec<IdSet> = groups.groups.iter().chain([&groups.rest]).cloned().collect();
         let mut experiment = gpus.together(&sets, topology, found);
         experiment.engine.max_time = self.time.mul_f64((1.0 - FIRST) / FIRST);
@@ -238,7 +238,7 @@ fn declared_of_gpus(devices: &[report::device::Device], topology: &Topology, fou
 
 /// Whether a declared partition is the measured one, of the items that were measured; those of no group are together or each alone.
 fn is_same(found: &MeasuredGroups, declared: &[IdSet]) -> bool {
-    if found.finding != Finding::Groups {
+    if found.finding != GroupingFinding::Groups {
         return false;
     }
     let all = found.groups.iter().fold(found.rest.clone(), |all, group| all.or(group));
@@ -269,7 +269,7 @@ mod tests {
     fn what_is_declared_is_the_same_where_its_sets_are_those_that_were_measured() {
         let found = |groups: &[IdSet], rest: &[u32]| MeasuredGroups {
             by: GroupedBy::Handovers,
-            finding: Finding::Groups,
+            finding: GroupingFinding::Groups,
             groups: groups.to_vec(),
             rest: set(rest),
             margin: Some(2.0),

@@ -11,7 +11,7 @@ use ranks::{Communicator, Deadline, Exchange, wire};
 use serde::{Deserialize, Serialize};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
-use stats::stop::{Rule, StopReason, decide};
+use stats::stop::{StopReason, StopRule, decide};
 
 use crate::fault::LaplaceFault;
 use crate::found::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
@@ -37,7 +37,7 @@ pub struct LaplaceRun {
     /// The ways, in the order in which they are shown.
     pub variants: Vec<WayVariant>,
     /// How many blocks each gets.
-    pub rule: Rule,
+    pub rule: StopRule,
     /// No further pass begins after this time in a phase.
     pub max_time: Duration,
     /// Of the order within passes.

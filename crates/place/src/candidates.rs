@@ -3,7 +3,7 @@
 use placement::{Ask, GpuChoice, GpuList, NodePlaces, Selection, Strategy, Target, TargetId, recommend};
 use report::place::{Measured, Turn};
 use stats::IdSet;
-use stats::compare::Comparison;
+use stats::compare::TwoSampleComparison;
 use topo::model::Rung;
 use topo::visibility::Runtime;
 use topo::{Survey, Topology};
@@ -28,7 +28,7 @@ pub struct Way {
     /// Turns that failed.
     pub trouble: Option<String>,
     /// Its turns against the leader's.
-    pub against_leader: Option<Comparison>,
+    pub against_leader: Option<TwoSampleComparison>,
 }
 
 impl Way {

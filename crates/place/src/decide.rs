@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use report::place::{MeasuredFinding, Turn};
-use stats::best::{Finding, Standing, best};
-use stats::compare::Verdict;
+use stats::best::{Ranking, RankingVerdict, best};
+use stats::compare::TwoSampleVerdict;
 
 use crate::how::How;
 
@@ -58,7 +58,7 @@ pub struct Outcome {
     /// By candidate.
     pub turned: Vec<Turned>,
     /// What the values say; `None` where there are none.
-    pub standing: Option<Standing>,
+    pub standing: Option<Ranking>,
     /// Why it ended before the values decided.
     pub ended_early: Option<String>,
 }
@@ -70,7 +70,7 @@ fn round_of(turned: &[Turned]) -> usize {
 }
 
 /// How the candidates stand to each other; `None` where none has a figure.
-pub fn standing(turned: &[Turned], seed: u64) -> Option<Standing> {
+pub fn standing(turned: &[Turned], seed: u64) -> Option<Ranking> {
     best(&turned.iter().map(Turned::rates).collect::<Vec<_>>(), LOOKS, seed)
 }
 
@@ -86,7 +86,7 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
     if round < TURNS_AT_LEAST {
         return None;
     }
-    let decided = standing(turned, how.seed).is_none_or(|standing| standing.finding != Finding::Undecided);
+    let decided = standing(turned, how.seed).is_none_or(|standing| standing.finding != RankingVerdict::Undecided);
     if decided {
         return Some(None);
     }
@@ -97,18 +97,18 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
 const SMALL: f64 = 0.05;
 
 /// What the values say at the end: what they could not decide to the per cent is still no difference if it is small for certain.
-pub fn finding(standing: &Standing) -> MeasuredFinding {
+pub fn finding(standing: &Ranking) -> MeasuredFinding {
     match standing.finding {
-        Finding::Undecided if standing.is_within(SMALL) => MeasuredFinding::NoMeasurableDifference,
+        RankingVerdict::Undecided if standing.is_within(SMALL) => MeasuredFinding::NoMeasurableDifference,
         finding => finding.into(),
     }
 }
 
 /// The way to take: the first that is not slower for certain, which is the one that the topology speaks for.
-pub fn recommended(standing: &Standing) -> usize {
+pub fn recommended(standing: &Ranking) -> usize {
     let may_be_as_fast = |at: &usize| {
         let against = standing.against_leader[*at].as_ref();
-        *at == standing.leader || against.is_some_and(|found| found.verdict != Verdict::Lower)
+        *at == standing.leader || against.is_some_and(|found| found.verdict != TwoSampleVerdict::Lower)
     };
     (0..standing.against_leader.len()).find(may_be_as_fast).unwrap_or(standing.leader)
 }
@@ -223,7 +223,7 @@ mod tests {
         unreachable!("the time is up at last")
     }
 
-    fn found(outcome: &Outcome) -> (Option<(usize, Finding)>, Vec<usize>) {
+    fn found(outcome: &Outcome) -> (Option<(usize, RankingVerdict)>, Vec<usize>) {
         let standing = outcome.standing.as_ref().map(|standing| (standing.leader, standing.finding));
         (standing, outcome.turned.iter().map(|turned| turned.turns.len()).collect())
     }
@@ -238,11 +238,11 @@ mod tests {
     fn recorded_turns_of_a_faster_far_placement_come_to_it_and_go_on_while_two_far_ones_are_not_told_apart() {
         let outcome = replayed(&[&NEAR, &FAR]);
         // One of six is far out on each side: six turns could be chance, seen so often.
-        assert_eq!(found(&outcome), (Some((1, Finding::Best)), vec![11, 11]));
+        assert_eq!(found(&outcome), (Some((1, RankingVerdict::Best)), vec![11, 11]));
         let outcome = replayed(&[&NEAR, &FAR, &AS_FAR]);
         let (standing, turns) = found(&outcome);
         let (leader, finding) = standing.expect("there are figures");
-        assert!(leader > 0 && finding != Finding::Best, "{leader} {finding:?}");
+        assert!(leader > 0 && finding != RankingVerdict::Best, "{leader} {finding:?}");
         assert!(turns.iter().all(|turns| (6..=TURNS_AT_MOST).contains(turns)), "{turns:?}");
     }
 
@@ -251,11 +251,11 @@ mod tests {
         let (shaky, steady) = ([Some(9.0), None, Some(9.1), Some(8.9)], [Some(7.4), Some(7.41), Some(7.39)]);
         let outcome = replayed(&[&shaky, &steady]);
         let (standing, turns) = found(&outcome);
-        assert_eq!((standing, turns[0]), (Some((0, Finding::Best)), 6));
+        assert_eq!((standing, turns[0]), (Some((0, RankingVerdict::Best)), 6));
         assert!(outcome.turned[0].failures > 0 && outcome.ended_early.is_none());
         let outcome = replayed(&[&shaky, &steady, &[None]]);
         let (standing, turns) = found(&outcome);
-        assert_eq!((standing, turns[2]), (Some((0, Finding::Undecided)), 0));
+        assert_eq!((standing, turns[2]), (Some((0, RankingVerdict::Undecided)), 0));
         assert_eq!(outcome.turned[2].failures, FAILURES_AT_MOST);
     }
 

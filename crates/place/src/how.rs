@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
-use stats::stop::Rule;
+use stats::stop::StopRule;
 
 /// How candidates are measured.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl How {
             huge_pages: true,
             verify: true,
             seed: self.seed,
-            amount: Amount::Adaptive(Rule::default()),
+            amount: Amount::Adaptive(StopRule::default()),
             max_time: Duration::MAX,
             timeout: Some(self.timeout),
         }

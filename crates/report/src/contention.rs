@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::compare::Comparison;
+use stats::compare::TwoSampleComparison;
 
 use crate::rank::Rank;
 use crate::result::RankResult;
@@ -126,7 +126,7 @@ pub struct Penalty {
     /// Its rate with the others, the median over blocks.
     pub simultaneous_bytes_per_s: f64,
     /// Simultaneous against alone, over the blocks' rates: a ratio of 0.9 is a loss of 10 %. Null with too few blocks.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<TwoSampleComparison>,
 }
 
 #[cfg(test)]

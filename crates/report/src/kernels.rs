@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
-use stats::compare::Comparison;
+use stats::compare::TwoSampleComparison;
 use stats::interval::Interval;
 
 /// What the `group` of a case ends with whose data stays on the device.
@@ -106,7 +106,7 @@ pub struct KernelLoss {
     /// What both are of: the GPU, or the row of cores.
     pub of: String,
     /// The time from the far place over that from the near one, and how sure that is; null with too few blocks.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<TwoSampleComparison>,
     /// The time from the far place over that from the near one, less 1.
     pub loss: f64,
     /// The same as the bandwidths measured in this run predict it; null where CPUs compute, or where they were not measured.

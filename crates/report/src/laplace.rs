@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::compare::Comparison;
+use stats::compare::TwoSampleComparison;
 use stats::interval::Interval;
 
 /// The plane and its ways.
@@ -59,5 +59,5 @@ pub struct LaplaceSpeedUp {
     /// The other's time over this one's.
     pub factor: f64,
     /// This one's time against the other's; null with too few blocks.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<TwoSampleComparison>,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
-use stats::grouping::Finding;
+use stats::grouping::GroupingFinding;
 
 /// What one question said of groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,7 +11,7 @@ pub struct MeasuredGroups {
     /// How it was asked, and of what.
     pub by: GroupedBy,
     /// What it came to.
-    pub finding: Finding,
+    pub finding: GroupingFinding,
     /// The groups, of two and more each: indices of GPUs, or PUs.
     pub groups: Vec<IdSet>,
     /// Those of no group.

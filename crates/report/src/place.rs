@@ -5,8 +5,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::best::Finding;
-use stats::compare::Comparison;
+use stats::best::RankingVerdict;
+use stats::compare::TwoSampleComparison;
 use stats::{IdSet, PciAddress};
 
 use crate::document::{Platform, Tool};
@@ -82,7 +82,7 @@ pub struct Candidate {
     /// How many turns gave no figure, and why the last of them did not; null where all went well.
     pub trouble: Option<String>,
     /// Its turns' rates over those of the one with the highest median; null for that one itself, and with fewer than 6 turns.
-    pub against_leader: Option<Comparison>,
+    pub against_leader: Option<TwoSampleComparison>,
 }
 
 /// One rank's place.
@@ -180,12 +180,12 @@ pub enum MeasuredFinding {
     Newer,
 }
 
-impl From<Finding> for MeasuredFinding {
-    fn from(finding: Finding) -> Self {
+impl From<RankingVerdict> for MeasuredFinding {
+    fn from(finding: RankingVerdict) -> Self {
         match finding {
-            Finding::Best => Self::Best,
-            Finding::Equal => Self::NoMeasurableDifference,
-            Finding::Undecided => Self::Undecided,
+            RankingVerdict::Best => Self::Best,
+            RankingVerdict::Equal => Self::NoMeasurableDifference,
+            RankingVerdict::Undecided => Self::Undecided,
         }
     }
 }

@@ -4,24 +4,24 @@
 //! equal ones somebody leads. The chance that any rival is wrongly called worse is 5 % over all rivals and over all looks: values that come one after the
 //! other are asked again with each, and would be called different sooner or later.
 
-use crate::compare::{Comparison, Verdict, compare_among};
+use crate::compare::{TwoSampleComparison, TwoSampleVerdict, compare_among};
 use crate::interval::median;
 
 /// How the candidates stand, by their position in what was given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct Ranking {
     /// The one with the highest median.
     pub leader: usize,
     /// Each candidate against the leader: its values over the leader's; `None` for the leader itself, and where one of the two has
     /// too few values.
-    pub against_leader: Vec<Option<Comparison>>,
+    pub against_leader: Vec<Option<TwoSampleComparison>>,
     /// What it comes to.
-    pub finding: Finding,
+    pub finding: RankingVerdict,
 }
 
 /// What comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum RankingVerdict {
     /// The leader is better than every other.
     Best,
     /// The leader is no worse than any, and the same as some: to choose among them is a matter of taste.
@@ -30,17 +30,20 @@ pub enum Finding {
     Undecided,
 }
 
-impl Standing {
+impl Ranking {
     /// Whether no candidate can be told from the leader by more than this part of it: those that are not lower hold 1 in their interval, and
     /// the interval ends within `part` of 1.
     pub fn is_within(&self, part: f64) -> bool {
-        let near = |found: &Comparison| {
+        let near = |found: &TwoSampleComparison| {
             let interval = found.ratio_interval;
             interval.contains(1.0) && interval.low >= 1.0 - part && interval.high <= 1.0 + part
         };
         let rivals = self.against_leader.iter().enumerate().filter(|(at, _)| *at != self.leader);
         rivals.map(|(_, found)| found).all(|found| match found {
-            Some(found) => matches!(found.verdict, Verdict::Lower | Verdict::NoMeasurableDifference) || near(found),
+            Some(found) => {
+                matches!(found.verdict, TwoSampleVerdict::Lower | TwoSampleVerdict::NoMeasurableDifference)
+                    || near(found)
+            }
             None => false,
         })
     }
@@ -48,28 +51,31 @@ impl Standing {
 
 /// Ranks candidates by their values, higher being better; independent values, one per turn, of which this is one of at most so many `looks`. `None` where
 /// nobody has any.
-pub fn best(candidates: &[Vec<f64>], looks: usize, seed: u64) -> Option<Standing> {
+pub fn best(candidates: &[Vec<f64>], looks: usize, seed: u64) -> Option<Ranking> {
     let medians = candidates.iter().enumerate().filter_map(|(at, values)| Some((at, median(values)?)));
     // Of equal ones the first: the order given is a preference.
     let (leader, _) = medians.reduce(|best, next| if next.1 > best.1 { next } else { best })?;
     let tests = candidates.len().saturating_sub(1) * looks;
     let rival =
         |at: usize| (at != leader).then(|| compare_among(&candidates[leader], &candidates[at], tests, seed)).flatten();
-    let against_leader: Vec<Option<Comparison>> = (0..candidates.len()).map(rival).collect();
-    let verdicts: Vec<Option<Verdict>> = against_leader
+    let against_leader: Vec<Option<TwoSampleComparison>> = (0..candidates.len()).map(rival).collect();
+    let verdicts: Vec<Option<TwoSampleVerdict>> = against_leader
         .iter()
         .enumerate()
         .filter(|(at, _)| *at != leader)
         .map(|(_, found)| found.as_ref().map(|found| found.verdict))
         .collect();
-    let finding = if verdicts.iter().all(|verdict| *verdict == Some(Verdict::Lower)) {
-        Finding::Best
-    } else if verdicts.iter().all(|v| matches!(v, Some(Verdict::Lower | Verdict::NoMeasurableDifference))) {
-        Finding::Equal
+    let finding = if verdicts.iter().all(|verdict| *verdict == Some(TwoSampleVerdict::Lower)) {
+        RankingVerdict::Best
+    } else if verdicts
+        .iter()
+        .all(|v| matches!(v, Some(TwoSampleVerdict::Lower | TwoSampleVerdict::NoMeasurableDifference)))
+    {
+        RankingVerdict::Equal
     } else {
-        Finding::Undecided
+        RankingVerdict::Undecided
     };
-    Some(Standing { leader, against_leader, finding })
+    Some(Ranking { leader, against_leader, finding })
 }
 
 #[cfg(test)]
@@ -85,25 +91,29 @@ mod tests {
         STEADY.iter().map(|value| value * factor).collect()
     }
 
-    fn found(candidates: &[Vec<f64>]) -> Option<(usize, Finding)> {
+    fn found(candidates: &[Vec<f64>]) -> Option<(usize, RankingVerdict)> {
         best(candidates, 1, 1).map(|standing| (standing.leader, standing.finding))
     }
 
     #[test]
     fn one_that_is_clearly_higher_than_all_others_is_best() {
-        assert_eq!(found(&[times(17.6), times(7.5), times(9.0)]), Some((0, Finding::Best)));
-        assert_eq!(found(&[times(7.4), times(9.0)]), Some((1, Finding::Best)), "the order given decides nothing");
+        assert_eq!(found(&[times(17.6), times(7.5), times(9.0)]), Some((0, RankingVerdict::Best)));
+        assert_eq!(
+            found(&[times(7.4), times(9.0)]),
+            Some((1, RankingVerdict::Best)),
+            "the order given decides nothing"
+        );
     }
 
     #[test]
     fn those_that_cannot_be_told_from_the_leader_are_equal_and_the_rest_is_lower() {
         let standing = best(&[times(10.0), times(10.01), times(5.0)], 1, 1);
         let Some(standing) = standing else { panic!("there are values") };
-        assert_eq!((standing.leader, standing.finding), (1, Finding::Equal));
+        assert_eq!((standing.leader, standing.finding), (1, RankingVerdict::Equal));
         let verdict = |at: usize| standing.against_leader[at].as_ref().map(|found| found.verdict);
         assert_eq!(
             [verdict(0), verdict(1), verdict(2)],
-            [Some(Verdict::NoMeasurableDifference), None, Some(Verdict::Lower)]
+            [Some(TwoSampleVerdict::NoMeasurableDifference), None, Some(TwoSampleVerdict::Lower)]
         );
     }
 
@@ -111,7 +121,7 @@ mod tests {
     fn noise_that_hides_a_difference_is_undecided() {
         let noisy = vec![8.0, 12.0, 9.0, 11.5, 8.5, 12.5, 10.0, 9.5];
         let other = vec![8.5, 11.0, 9.5, 12.0, 8.0, 11.8, 10.4, 9.9];
-        assert_eq!(found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding), Some(Finding::Undecided));
+        assert_eq!(found(&[noisy, other, times(1.0)]).map(|(_, finding)| finding), Some(RankingVerdict::Undecided));
     }
 
     #[test]
@@ -120,7 +130,7 @@ mod tests {
             [-2.0, -1.0, 0.0, 1.0, 2.0, -1.5, 1.5, 0.5].iter().map(|percent| centre * (1.0 + percent / 100.0)).collect()
         };
         let standing = best(&[wide(10.0), wide(10.03), times(5.0)], 1, 1).ok_or("there are values")?;
-        assert_eq!(standing.finding, Finding::Undecided);
+        assert_eq!(standing.finding, RankingVerdict::Undecided);
         assert!(standing.is_within(0.05) && !standing.is_within(0.005));
         let few = best(&[times(10.0), vec![10.0]], 1, 1).ok_or("there are values")?;
         assert!(!few.is_within(0.5));
@@ -129,20 +139,24 @@ mod tests {
 
     #[test]
     fn too_few_values_decide_nothing_and_none_at_all_give_no_standing() {
-        assert_eq!(found(&[vec![9.0, 9.1], vec![5.0, 5.1]]), Some((0, Finding::Undecided)));
-        assert_eq!(found(&[times(1.0), Vec::new()]), Some((0, Finding::Undecided)), "one that failed is not beaten");
+        assert_eq!(found(&[vec![9.0, 9.1], vec![5.0, 5.1]]), Some((0, RankingVerdict::Undecided)));
+        assert_eq!(
+            found(&[times(1.0), Vec::new()]),
+            Some((0, RankingVerdict::Undecided)),
+            "one that failed is not beaten"
+        );
         assert_eq!(found(&[Vec::new(), Vec::new()]), None);
         assert_eq!(found(&[]), None);
     }
 
     #[test]
     fn a_candidate_without_rivals_is_best() {
-        assert_eq!(found(&[times(3.0)]), Some((0, Finding::Best)));
+        assert_eq!(found(&[times(3.0)]), Some((0, RankingVerdict::Best)));
     }
 
     #[test]
     fn of_equal_medians_the_first_leads() {
-        assert_eq!(found(&[times(2.0), times(2.0)]), Some((0, Finding::Equal)));
+        assert_eq!(found(&[times(2.0), times(2.0)]), Some((0, RankingVerdict::Equal)));
     }
 
     /// Turns from the sixth on are looked at after each, up to the twentieth, as `place --measure` does.
@@ -169,7 +183,7 @@ mod tests {
                 }
                 let Some(standing) = best(&turns, LOOKS, 1) else { continue };
                 let lower = |at: usize| {
-                    standing.against_leader[at].as_ref().is_some_and(|found| found.verdict == Verdict::Lower)
+                    standing.against_leader[at].as_ref().is_some_and(|found| found.verdict == TwoSampleVerdict::Lower)
                 };
                 if (0..rates.len()).any(lower) {
                     any += 1;

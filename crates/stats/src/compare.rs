@@ -27,7 +27,8 @@ const EQUIVALENT: f64 = 0.01;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+#[schemars(rename = "Verdict")]
+pub enum TwoSampleVerdict {
     /// The whole interval of the ratio lies within 1 % of 1.
     NoMeasurableDifference,
     /// The second is lower: the interval lies below 1, and the rank test agrees.
@@ -38,7 +39,7 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl TwoSampleVerdict {
     /// As documents name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,7 +53,8 @@ impl Verdict {
 
 /// The second of two sets of values against the first.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct Comparison {
+#[schemars(rename = "Comparison")]
+pub struct TwoSampleComparison {
     /// The median of the second over the median of the first.
     pub ratio: f64,
     /// The 95 % percentile bootstrap interval of the ratio (10 000 resamples).
@@ -62,18 +64,18 @@ pub struct Comparison {
     /// P(second > first) − P(second < first): −1 if every value of the second is lower, 1 if every one is higher.
     pub cliffs_delta: f64,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: TwoSampleVerdict,
 }
 
 /// Compares `b` with `a`: one value per block (independent ones, not rounds). `None` if a side has fewer than 6 values,
 /// or one that is not positive and finite.
-pub fn compare(a: &[f64], b: &[f64], seed: u64) -> Option<Comparison> {
+pub fn compare(a: &[f64], b: &[f64], seed: u64) -> Option<TwoSampleComparison> {
     compare_among(a, b, 1, seed)
 }
 
 /// The same, as one of so many `tests` of which none may find a difference where there is none more often than once in twenty times: each has its part of
 /// the 5 % (Bonferroni's, which needs to know nothing of the other tests).
-pub fn compare_among(a: &[f64], b: &[f64], tests: usize, seed: u64) -> Option<Comparison> {
+pub fn compare_among(a: &[f64], b: &[f64], tests: usize, seed: u64) -> Option<TwoSampleComparison> {
     let enough =
         |side: &[f64]| side.len() >= LEAST_VALUES && side.iter().all(|value| value.is_finite() && *value > 0.0);
     if !enough(a) || !enough(b) {
@@ -82,16 +84,16 @@ pub fn compare_among(a: &[f64], b: &[f64], tests: usize, seed: u64) -> Option<Co
     let ratio_interval = bootstrap(a, b, seed)?;
     let p_value = mann_whitney_p(a, b)?;
     let verdict = if ratio_interval.low >= 1.0 / (1.0 + EQUIVALENT) && ratio_interval.high <= 1.0 + EQUIVALENT {
-        Verdict::NoMeasurableDifference
+        TwoSampleVerdict::NoMeasurableDifference
     } else if ratio_interval.contains(1.0) || p_value >= ALPHA / tests.max(1) as f64 {
-        Verdict::Undecided
+        TwoSampleVerdict::Undecided
     } else if ratio_interval.high < 1.0 {
-        Verdict::Lower
+        TwoSampleVerdict::Lower
     } else {
-        Verdict::Higher
+        TwoSampleVerdict::Higher
     };
     let ratio = median(b)? / median(a)?;
-    Some(Comparison { ratio, ratio_interval, p_value, cliffs_delta: cliffs_delta(a, b), verdict })
+    Some(TwoSampleComparison { ratio, ratio_interval, p_value, cliffs_delta: cliffs_delta(a, b), verdict })
 }
 
 fn bootstrap(a: &[f64], b: &[f64], seed: u64) -> Option<Interval> {
@@ -134,7 +136,7 @@ mod tests {
     const A: [f64; 7] = [10.1, 10.4, 9.8, 10.0, 10.3, 9.9, 10.2];
     const B: [f64; 6] = [10.6, 10.9, 10.25, 10.7, 11.0, 10.5];
 
-    fn verdict(a: &[f64], b: &[f64]) -> Option<Verdict> {
+    fn verdict(a: &[f64], b: &[f64]) -> Option<TwoSampleVerdict> {
         compare(a, b, 1).map(|comparison| comparison.verdict)
     }
 
@@ -156,7 +158,7 @@ mod tests {
         // resampled medians are few.
         let ends = (got.ratio_interval.low, got.ratio_interval.high);
         assert!((ends.0 - 1.0194174757281553).abs() < 1e-12 && (ends.1 - 1.090909090909091).abs() < 1e-12, "{ends:?}");
-        assert_eq!(got.verdict, Verdict::Higher);
+        assert_eq!(got.verdict, TwoSampleVerdict::Higher);
         Ok(())
     }
 
@@ -166,7 +168,7 @@ mod tests {
         assert!((there.ratio * back.ratio - 1.0).abs() < 1e-12);
         assert_eq!(there.cliffs_delta, -back.cliffs_delta);
         assert!((there.p_value - back.p_value).abs() < 1e-12);
-        assert_eq!((there.verdict, back.verdict), (Verdict::Higher, Verdict::Lower));
+        assert_eq!((there.verdict, back.verdict), (TwoSampleVerdict::Higher, TwoSampleVerdict::Lower));
         Ok(())
     }
 
@@ -185,15 +187,15 @@ mod tests {
 
     #[test]
     fn equal_cases_have_no_measurable_difference_and_tiny_ones_neither() {
-        assert_eq!(verdict(&[5.0; 10], &[5.0; 10]), Some(Verdict::NoMeasurableDifference));
-        assert_eq!(verdict(&[5.0; 10], &[5.04; 10]), Some(Verdict::NoMeasurableDifference));
-        assert_eq!(verdict(&[5.0; 10], &[5.06; 10]), Some(Verdict::Higher));
+        assert_eq!(verdict(&[5.0; 10], &[5.0; 10]), Some(TwoSampleVerdict::NoMeasurableDifference));
+        assert_eq!(verdict(&[5.0; 10], &[5.04; 10]), Some(TwoSampleVerdict::NoMeasurableDifference));
+        assert_eq!(verdict(&[5.0; 10], &[5.06; 10]), Some(TwoSampleVerdict::Higher));
     }
 
     #[test]
     fn noise_too_wide_to_call_equal_is_undecided() {
         let wide = [8.0, 9.0, 9.5, 10.0, 10.5, 11.0, 12.0, 9.8, 10.2, 10.1];
-        assert_eq!(verdict(&wide, &wide), Some(Verdict::Undecided));
+        assert_eq!(verdict(&wide, &wide), Some(TwoSampleVerdict::Undecided));
     }
 
     #[test]
@@ -206,7 +208,7 @@ mod tests {
         let got = compare(&a, &b, 1).ok_or("no comparison")?;
         assert!(got.ratio_interval.low > 1.03, "{got:?}");
         assert!(got.p_value > 0.15, "{got:?}");
-        assert_eq!(got.verdict, Verdict::Undecided);
+        assert_eq!(got.verdict, TwoSampleVerdict::Undecided);
         Ok(())
     }
 
@@ -217,7 +219,7 @@ mod tests {
         let (a, b): (Vec<f64>, Vec<f64>) = (with(100.0, 110.0).collect(), with(109.0, 120.0).collect());
         let got = compare(&a, &b, 1).ok_or("no comparison")?;
         assert!(got.p_value < 0.05 && got.ratio_interval.contains(1.0), "{got:?}");
-        assert_eq!(got.verdict, Verdict::Undecided);
+        assert_eq!(got.verdict, TwoSampleVerdict::Undecided);
         Ok(())
     }
 
@@ -228,7 +230,7 @@ mod tests {
         let claimed = (0..runs)
             .filter(|_| {
                 let (a, b) = (draws(&mut random, 10, 100.0, 5.0), draws(&mut random, 10, 100.0, 5.0));
-                matches!(verdict(&a, &b), Some(Verdict::Lower | Verdict::Higher))
+                matches!(verdict(&a, &b), Some(TwoSampleVerdict::Lower | TwoSampleVerdict::Higher))
             })
             .count();
         assert!(claimed <= runs / 20, "{claimed} of {runs}");
@@ -239,7 +241,7 @@ mod tests {
         let mut random = SplitMix64::new(31);
         for _ in 0..50 {
             let (a, b) = (draws(&mut random, 10, 100.0, 0.5), draws(&mut random, 10, 95.0, 0.5));
-            assert_eq!(verdict(&a, &b), Some(Verdict::Lower));
+            assert_eq!(verdict(&a, &b), Some(TwoSampleVerdict::Lower));
         }
     }
 
@@ -254,9 +256,14 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_documents() {
-        for verdict in [Verdict::NoMeasurableDifference, Verdict::Lower, Verdict::Higher, Verdict::Undecided] {
+        for verdict in [
+            TwoSampleVerdict::NoMeasurableDifference,
+            TwoSampleVerdict::Lower,
+            TwoSampleVerdict::Higher,
+            TwoSampleVerdict::Undecided,
+        ] {
             let name: StrDeserializer<'_, Error> = verdict.name().into_deserializer();
-            assert_eq!(Verdict::deserialize(name), Ok(verdict));
+            assert_eq!(TwoSampleVerdict::deserialize(name), Ok(verdict));
         }
     }
 }

@@ -68,7 +68,7 @@ fn strongest(longest: usize, cases: usize) -> f64 {
 
 /// What is known of one case.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum FamilyTest {
     /// A p-value that needs nothing else, and has no floor.
     Alone(f64),
     /// The values of both sides.
@@ -117,7 +117,7 @@ impl Values {
 /// A family of cases, ready to be judged.
 #[derive(Clone, Debug)]
 pub struct Family {
-    tests: Vec<Test>,
+    tests: Vec<FamilyTest>,
     /// How far an interval of each test reaches, over that of independent values.
     stretch: Vec<f64>,
     /// The widest spread of each side but one.
@@ -130,13 +130,13 @@ pub struct Family {
 
 impl Family {
     /// The family of these cases.
-    pub fn of(given: &[Test]) -> Self {
+    pub fn of(given: &[FamilyTest]) -> Self {
         let (mut tests, mut stretch) = (given.to_vec(), vec![1.0; given.len()]);
         let correlation = correlation(given);
         if correlation > 0.0 {
             let law = Wandering::of(longest(given), correlation);
             for (test, stretch) in tests.iter_mut().zip(&mut stretch) {
-                if let Test::Values(values) = test {
+                if let FamilyTest::Values(values) = test {
                     let wandering = values.wandering(&law);
                     *stretch = reach_over(&wandering, values).unwrap_or(1.0);
                     *values = wandering;
@@ -144,7 +144,7 @@ impl Family {
             }
         }
         let values =
-            || tests.iter().filter_map(|test| if let Test::Values(values) = test { Some(values) } else { None });
+            || tests.iter().filter_map(|test| if let FamilyTest::Values(values) = test { Some(values) } else { None });
         // A single value is not seen to be a hit; the widest spread of the others' is what one makes.
         let single = values().any(|values| values.sides.iter().any(|side| side.count < 2));
         let spread = [0, 1].map(|side| {
@@ -159,10 +159,10 @@ impl Family {
     }
 
     /// Whether a case can be found by its own values where so many ways share the level.
-    fn is_member(&self, test: &Test, ways: f64) -> bool {
+    fn is_member(&self, test: &FamilyTest, ways: f64) -> bool {
         match test {
-            Test::Alone(_) => true,
-            Test::Values(Values { sides: [a, b], .. }) => {
+            FamilyTest::Alone(_) => true,
+            FamilyTest::Values(Values { sides: [a, b], .. }) => {
                 smallest_p(a.count, b.count) * self.tests.len() as f64 * ways < ALPHA
             }
         }
@@ -171,8 +171,8 @@ impl Family {
     /// The p-value of the test at `at`, alone.
     pub fn p_value(&self, at: usize) -> f64 {
         match &self.tests[at] {
-            Test::Alone(p_value) => *p_value,
-            Test::Values(values) => values.own,
+            FamilyTest::Alone(p_value) => *p_value,
+            FamilyTest::Values(values) => values.own,
         }
     }
 
@@ -193,8 +193,8 @@ impl Family {
         adjusted.into_iter().map(|p_value| p_value.min(1.0)).collect()
     }
 
-    fn beside_others(&self, test: &Test) -> f64 {
-        let Test::Values(values) = test else { return 1.0 };
+    fn beside_others(&self, test: &FamilyTest) -> f64 {
+        let FamilyTest::Values(values) = test else { return 1.0 };
         let (own, all) = self.shares();
         let Some(error) = error([&values.sides[0], &values.sides[1]], self.spread) else { return 1.0 };
         let difference = values.distance.difference.abs();
@@ -233,12 +233,12 @@ impl Family {
 
     /// The standard error of the difference of the case at `at`; `None` of a p-value alone.
     pub fn error(&self, at: usize) -> Option<f64> {
-        if let Test::Values(values) = &self.tests[at] { Some(values.distance.error) } else { None }
+        if let FamilyTest::Values(values) = &self.tests[at] { Some(values.distance.error) } else { None }
     }
 
     /// The smallest difference of logarithms of the case at `at` that would be a finding, its spread and the others' being what they are; `None` of a p-value alone.
     pub fn detectable(&self, at: usize) -> Option<f64> {
-        let Test::Values(values) = &self.tests[at] else { return None };
+        let FamilyTest::Values(values) = &self.tests[at] else { return None };
         let (own, all) = self.shares();
         let error = error([&values.sides[0], &values.sides[1]], self.spread)?;
         let distance = if self.has_others() { values.beside.0 } else { values.distance };
@@ -257,9 +257,9 @@ fn of_a_single(single: bool) -> Option<StudentsT> {
 }
 
 /// How many values the longest side has.
-fn longest(tests: &[Test]) -> usize {
-    let count = |test: &Test| {
-        if let Test::Values(values) = test { values.series[0].len().max(values.series[1].len()) } else { 0 }
+fn longest(tests: &[FamilyTest]) -> usize {
+    let count = |test: &FamilyTest| {
+        if let FamilyTest::Values(values) = test { values.series[0].len().max(values.series[1].len()) } else { 0 }
     };
     tests.iter().map(count).max().unwrap_or(0)
 }
@@ -271,10 +271,10 @@ fn reach_over(one: &Values, other: &Values) -> Option<f64> {
 }
 
 /// How much values of one case that follow each other hang together, as all cases show it.
-fn correlation(tests: &[Test]) -> f64 {
+fn correlation(tests: &[FamilyTest]) -> f64 {
     let mut alike: BTreeMap<(usize, usize), Vec<Vec<f64>>> = BTreeMap::new();
     for test in tests {
-        let Test::Values(values) = test else { continue };
+        let FamilyTest::Values(values) = test else { continue };
         for (side, series) in values.series.iter().enumerate().filter(|(_, series)| series.len() > 2) {
             let mean = series.iter().sum::<f64>() / series.len() as f64;
             alike.entry((side, series.len())).or_default().push(series.iter().map(|log| log - mean).collect());
@@ -332,10 +332,10 @@ pub fn normal_p(deviations: f64) -> f64 {
     2.0 * Normal::standard().sf(deviations.abs())
 }
 
-fn by_itself(test: &Test) -> f64 {
+fn by_itself(test: &FamilyTest) -> f64 {
     match test {
-        Test::Alone(p_value) => *p_value,
-        Test::Values(values) => values.own.max(values.ranks),
+        FamilyTest::Alone(p_value) => *p_value,
+        FamilyTest::Values(values) => values.own.max(values.ranks),
     }
 }
 

@@ -22,7 +22,7 @@ pub const LEAST_ITEMS: usize = 3;
 
 /// The figures of items in pairs; lower is closer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pairs {
+pub struct PairFigures {
     /// `blocks[i][j]`: the blocks of item i beside item j; not read where they are the same, and one of the two is empty where each two have one figure.
     pub blocks: Vec<Vec<Vec<BlockValue>>>,
     /// What the figures of each item are divided by before items are compared: those it has with nobody beside it. Empty: by nothing.
@@ -31,7 +31,7 @@ pub struct Pairs {
 
 /// What makes a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct GroupingRule {
     /// The closest pair that is not within a group has at least so many times the figure of the most distant one that is.
     pub margin: f64,
     /// How many such questions are asked of the same items: they share the chance of a false alarm.
@@ -43,7 +43,8 @@ pub struct Rule {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Finding {
+#[schemars(rename = "Finding")]
+pub enum GroupingFinding {
     /// There are groups.
     Groups,
     /// All pairs are alike within the margin.
@@ -62,7 +63,7 @@ pub enum Finding {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grouping {
     /// What it came to.
-    pub finding: Finding,
+    pub finding: GroupingFinding,
     /// The groups, of two items and more each.
     pub groups: Vec<Vec<usize>>,
     /// The items of no group.
@@ -74,7 +75,7 @@ pub struct Grouping {
 }
 
 /// Groups the items; `None` with fewer than three, or where a pair has too few blocks or one that is no positive number.
-pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
+pub fn group(pairs: &PairFigures, rule: &GroupingRule) -> Option<Grouping> {
     let items = pairs.blocks.len();
     let figures = Figures::of(pairs)?;
     let unseen = Figures::unseen(pairs)?;
@@ -85,7 +86,7 @@ pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
         let p_value = figures.judge(&unseen, &groups, rule);
         if p_value < ALPHA {
             return Some(Grouping {
-                finding: Finding::Groups,
+                finding: GroupingFinding::Groups,
                 groups,
                 rest,
                 margin: Some(margin),
@@ -94,11 +95,11 @@ pub fn group(pairs: &Pairs, rule: &Rule) -> Option<Grouping> {
         }
     }
     let finding = if figures.are_alike(rule) {
-        Finding::Alike
+        GroupingFinding::Alike
     } else if figures.may_have_groups(rule) {
-        Finding::Undecided
+        GroupingFinding::Undecided
     } else {
-        Finding::NoGroups
+        GroupingFinding::NoGroups
     };
     Some(Grouping { finding, groups: Vec::new(), rest: (0..items).collect(), margin: None, p_value: None })
 }
@@ -121,8 +122,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(pairs: &Pairs) -> Option<Self> {
-        let Pairs { blocks, alone } = pairs;
+    fn of(pairs: &PairFigures) -> Option<Self> {
+        let PairFigures { blocks, alone } = pairs;
         let items = blocks.len();
         let whole = blocks.iter().all(|row| row.len() == items) && (alone.is_empty() || alone.len() == items);
         if items < LEAST_ITEMS || !whole {
@@ -134,11 +135,14 @@ impl Figures {
     }
 
     /// What the blocks do not show of other allocations.
-    fn unseen(pairs: &Pairs) -> Option<Self> {
+    fn unseen(pairs: &PairFigures) -> Option<Self> {
         Self::with(pairs, |case| Some(Level::of_another_allocation(case)))
     }
 
-    fn with(Pairs { blocks, alone }: &Pairs, level: impl Fn(&[BlockValue]) -> Option<Level>) -> Option<Self> {
+    fn with(
+        PairFigures { blocks, alone }: &PairFigures,
+        level: impl Fn(&[BlockValue]) -> Option<Level>,
+    ) -> Option<Self> {
         let of = |[i, j]: Two| {
             let level = match [&blocks[i][j], &blocks[j][i]] {
                 [one, other] if other.is_empty() => level(one)?,
@@ -174,7 +178,7 @@ impl Figures {
     }
 
     /// How sure the least sure of all pairs within is to be closer than all pairs that are not, other allocations being `unseen`.
-    fn judge(&self, unseen: &Self, groups: &[Vec<usize>], rule: &Rule) -> f64 {
+    fn judge(&self, unseen: &Self, groups: &[Vec<usize>], rule: &GroupingRule) -> f64 {
         let is_within =
             |(two, _): &(Two, Level)| groups.iter().any(|group| two.iter().all(|item| group.contains(item)));
         let (within, across): (Vec<usize>, Vec<usize>) =
@@ -187,7 +191,7 @@ impl Figures {
     }
 
     /// Whether of every two pairs neither may have more than the margin times the other.
-    fn are_alike(&self, rule: &Rule) -> bool {
+    fn are_alike(&self, rule: &GroupingRule) -> bool {
         let limit = rule.margin.ln();
         let both = |(at, one): (usize, &(Two, Level))| {
             self.pairs[..at].iter().all(|other| {
@@ -202,7 +206,7 @@ impl Figures {
     ///
     /// Of figures that do, the most distant pair of those within a group is at some height; pairs whose interval ends less than the margin above it are within a group,
     /// and pairs whose interval begins above it are not. Heights at which an interval begins are enough.
-    fn may_have_groups(&self, rule: &Rule) -> bool {
+    fn may_have_groups(&self, rule: &GroupingRule) -> bool {
         let confidence = 1.0 - ALPHA / (self.pairs.len() * rule.questions) as f64;
         let bounds = |(two, _): &(Two, Level)| {
             let found = self.distance(two[0], two[1]).interval(confidence)?;
@@ -270,7 +274,7 @@ mod tests {
     use crate::noise;
     use crate::random::SplitMix64;
 
-    const GPUS: Rule = Rule { margin: 1.05, questions: 2 };
+    const GPUS: GroupingRule = GroupingRule { margin: 1.05, questions: 2 };
     const SCATTERS: [f64; 3] = [0.01, 0.03, 0.10];
     const RUNS: usize = 300;
 
@@ -281,14 +285,14 @@ mod tests {
         blocks: usize,
         scatter: f64,
         truth: impl Fn(usize, usize) -> f64,
-    ) -> Pairs {
+    ) -> PairFigures {
         let mut noisy = |value: f64| -> Vec<BlockValue> {
             let values: Vec<f64> = (0..blocks).map(|_| value * (scatter * noise::normal(random)).exp()).collect();
             BlockValue::on_one_allocation(&values)
         };
         let alone = (0..items).map(|_| noisy(1.0)).collect();
         let mut of = |i: usize, j: usize| if i == j { Vec::new() } else { noisy(truth(i, j)) };
-        Pairs { blocks: (0..items).map(|i| (0..items).map(|j| of(i, j)).collect()).collect(), alone }
+        PairFigures { blocks: (0..items).map(|i| (0..items).map(|j| of(i, j)).collect()).collect(), alone }
     }
 
     /// What part of the rate alone each of eight GPUs keeps beside each other one: the reference, GPUs 0-3 behind one limit and 4-7 behind another.
@@ -318,7 +322,7 @@ mod tests {
                 for level in [1.0, 0.6] {
                     let grouped = share_of(RUNS, || {
                         let pairs = measured(&mut random, items, blocks, scatter, |_, _| level);
-                        group(&pairs, &GPUS).is_some_and(|found| found.finding == Finding::Groups)
+                        group(&pairs, &GPUS).is_some_and(|found| found.finding == GroupingFinding::Groups)
                     });
                     assert!(grouped <= ALPHA, "{items} items, {blocks} blocks, {scatter}: {grouped}");
                 }
@@ -338,7 +342,7 @@ mod tests {
             for blocks in pairs.blocks.iter_mut().flatten().chain(&mut pairs.alone) {
                 blocks.iter_mut().for_each(|block| block.value *= 1.0 + 0.05 * noise::exponential(&mut random));
             }
-            group(&pairs, &GPUS).is_some_and(|found| found.finding == Finding::Groups)
+            group(&pairs, &GPUS).is_some_and(|found| found.finding == GroupingFinding::Groups)
         });
         assert!(grouped <= ALPHA, "{grouped}");
     }
@@ -362,11 +366,11 @@ mod tests {
     #[test]
     fn cores_of_one_cache_are_grouped_and_a_mesh_is_not() {
         let mut random = SplitMix64::new(53);
-        let cores = Rule { margin: 1.25, questions: 1 };
+        let cores = GroupingRule { margin: 1.25, questions: 1 };
         let caches = |i: usize, j: usize| if i / 4 == j / 4 { 28.0 } else { 110.0 };
         // Core i is i steps along a line: neighbours are close, and no two sets are apart.
         let mesh = |i: usize, j: usize| 40.0 + 3.0 * i.abs_diff(j) as f64;
-        let with = |pairs: Pairs| Pairs { alone: Vec::new(), ..pairs };
+        let with = |pairs: PairFigures| PairFigures { alone: Vec::new(), ..pairs };
         let found = group(&with(measured(&mut random, 12, 10, 0.05, caches)), &cores).unwrap_or_else(|| unreachable!());
         assert_eq!(found.groups, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]);
         assert!(
@@ -374,7 +378,7 @@ mod tests {
             "{found:?}"
         );
         let found = group(&with(measured(&mut random, 12, 10, 0.01, mesh)), &cores);
-        assert_eq!(found.map(|found| found.finding), Some(Finding::NoGroups));
+        assert_eq!(found.map(|found| found.finding), Some(GroupingFinding::NoGroups));
     }
 
     #[test]
@@ -386,9 +390,9 @@ mod tests {
                 group(&pairs, &GPUS).is_some_and(|found| found.finding == wanted)
             })
         };
-        assert!(said(0.01, 10, Finding::Alike) >= 0.95);
-        assert!(said(0.03, 20, Finding::Alike) >= 0.9);
-        assert!(said(0.10, 10, Finding::Undecided) >= 0.9);
+        assert!(said(0.01, 10, GroupingFinding::Alike) >= 0.95);
+        assert!(said(0.03, 20, GroupingFinding::Alike) >= 0.9);
+        assert!(said(0.10, 10, GroupingFinding::Undecided) >= 0.9);
     }
 
     #[test]
@@ -398,7 +402,7 @@ mod tests {
             let truth = |i: usize, j: usize| if i < 4 && j < 4 { group_of_four } else { 1.0 };
             let denied = share_of(RUNS, || {
                 let found = group(&measured(&mut random, 8, 10, scatter, truth), &GPUS);
-                found.is_some_and(|found| matches!(found.finding, Finding::NoGroups | Finding::Alike))
+                found.is_some_and(|found| matches!(found.finding, GroupingFinding::NoGroups | GroupingFinding::Alike))
             });
             assert!(denied <= ALPHA, "{group_of_four}, {scatter}: {denied}");
         }
@@ -411,7 +415,7 @@ mod tests {
             let truth = |i: usize, j: usize| if (i.min(j), i.max(j)) == (0, 1) { 1.055 } else { 1.0 };
             let alike = share_of(RUNS, || {
                 let found = group(&measured(&mut random, 4, 10, scatter, truth), &GPUS);
-                found.is_some_and(|found| found.finding == Finding::Alike)
+                found.is_some_and(|found| found.finding == GroupingFinding::Alike)
             });
             assert!(alike <= ALPHA, "{scatter}: {alike}");
         }

@@ -37,7 +37,7 @@ const OF_LEVEL: f64 = 0.1;
 
 /// The times of one size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct SizeTimes {
     /// The size of one copy, bytes.
     pub bytes: f64,
     /// Nanoseconds, a value a block, in the order measured.
@@ -87,10 +87,11 @@ pub struct Contrast {
 
 /// The fit through these points, by size, one of so many that are made; `None` with fewer than [`LEAST_SIZES`] sizes, fewer than three blocks of one, or a value that is
 /// not a positive number.
-pub fn line_fit(points: &[Point], fits: usize) -> Option<LineFit> {
+pub fn line_fit(points: &[SizeTimes], fits: usize) -> Option<LineFit> {
     let is_time = |block: &BlockValue| block.value.is_finite() && block.value > 0.0;
-    let whole =
-        |point: &Point| point.bytes > 0.0 && point.blocks.len() >= LEAST_CLUSTERS && point.blocks.iter().all(is_time);
+    let whole = |point: &SizeTimes| {
+        point.bytes > 0.0 && point.blocks.len() >= LEAST_CLUSTERS && point.blocks.iter().all(is_time)
+    };
     if points.len() < LEAST_SIZES || !points.iter().all(whole) {
         return None;
     }
@@ -122,7 +123,7 @@ fn median_of(blocks: &[BlockValue]) -> Option<f64> {
 
 /// The times of all sizes, one for each allocation that all of them have, or for each pass where these are too few. Allocations go by their order in a size:
 /// small sizes may be measured in a phase of their own.
-fn clusters(points: &[Point]) -> Option<Vec<Vec<Time>>> {
+fn clusters(points: &[SizeTimes]) -> Option<Vec<Vec<Time>>> {
     let by_allocation: Vec<Vec<Option<f64>>> =
         points.iter().map(|point| allocations_of(&point.blocks).map(median_of).collect()).collect();
     let by_pass = || points.iter().map(|point| point.blocks.iter().map(|block| Some(block.value)).collect()).collect();
@@ -225,15 +226,15 @@ fn reach(values: &[f64]) -> Option<f64> {
 }
 
 /// One over the deviation of each size's blocks, each taken together with a middling one that counts for [`OF_OTHERS`] differences: three blocks tell little of theirs.
-fn weights(points: &[Point]) -> Vec<f64> {
-    let variance = |point: &Point| {
+fn weights(points: &[SizeTimes]) -> Vec<f64> {
+    let variance = |point: &SizeTimes| {
         let logs: Vec<f64> = point.blocks.iter().map(|block| block.value.ln()).collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)
     };
     let variances: Vec<f64> = points.iter().map(variance).collect();
     let middling = median(&variances).unwrap_or(0.0);
-    let weight = |(point, variance): (&Point, &f64)| {
+    let weight = |(point, variance): (&SizeTimes, &f64)| {
         let own = point.blocks.len() as f64 - 1.0;
         let both = (OF_OTHERS * middling + own * variance) / (OF_OTHERS + own);
         if middling > 0.0 { 1.0 / both.sqrt() } else { 1.0 }
@@ -281,9 +282,9 @@ fn half_rate(lines: &[Line]) -> f64 {
 }
 
 /// Each size against the two around it.
-fn contrasts(points: &[Point]) -> Option<Vec<Contrast>> {
+fn contrasts(points: &[SizeTimes]) -> Option<Vec<Contrast>> {
     let scatter = Scatter::of(points.iter().map(|point| &point.blocks[..]));
-    let rate = |point: &Point| Some(Level::of(&point.blocks, &scatter)?.times(-1.0));
+    let rate = |point: &SizeTimes| Some(Level::of(&point.blocks, &scatter)?.times(-1.0));
     let levels: Vec<Level> = points.iter().map(rate).collect::<Option<_>>()?;
     let contrast = |at: usize| {
         let [before, own, after] = [at - 1, at, at + 1].map(|at| points[at].bytes.ln());
@@ -323,7 +324,7 @@ mod tests {
     const ALLOCATIONS: [u32; 10] = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
 
     /// Ten blocks of each size, 4 B to 1 GiB, that take so many nanoseconds, with this part of noise of each block and of each allocation, which all sizes share.
-    fn measured(random: &mut SplitMix64, ns: impl Fn(f64) -> f64, of_block: f64, of_allocation: f64) -> Vec<Point> {
+    fn measured(random: &mut SplitMix64, ns: impl Fn(f64) -> f64, of_block: f64, of_allocation: f64) -> Vec<SizeTimes> {
         let luck = [0; 3].map(|_| of_allocation * noise::normal(random));
         let mut block = |ns: f64, allocation: u32| {
             let value = ns * (1.0 + of_block * noise::normal(random) + luck[allocation as usize]);
@@ -331,7 +332,7 @@ mod tests {
         };
         let mut point = |power: i32| {
             let bytes = 4.0 * 2f64.powi(power);
-            Point { bytes, blocks: ALLOCATIONS.map(|allocation| block(ns(bytes), allocation)).to_vec() }
+            SizeTimes { bytes, blocks: ALLOCATIONS.map(|allocation| block(ns(bytes), allocation)).to_vec() }
         };
         (0..29).map(&mut point).collect()
     }
@@ -392,7 +393,7 @@ mod tests {
     fn a_dip_at_128_kib_is_sure_and_a_noisy_straight_line_has_none() {
         let mut random = SplitMix64::new(73);
         let slow = |bytes: f64| straight(bytes) * if bytes == 131_072.0 { 1.2 } else { 1.0 };
-        let sure = |points: &[Point]| -> Vec<f64> {
+        let sure = |points: &[SizeTimes]| -> Vec<f64> {
             let contrasts = line_fit(points, 1).expect("a fit").contrasts;
             let p_values = sure_dips(&contrasts.iter().collect::<Vec<_>>());
             let sure = contrasts.iter().zip(p_values).filter(|(one, p)| *p < 0.05 && one.ratio < 0.95);
@@ -408,7 +409,7 @@ mod tests {
         // Registered memory on PCIe 5 x16: half of a round trip of 4 B and of 64 KiB by the host's clock, one H2D copy of 128 and of 512 MiB by the device's.
         let recorded =
             [(4.0, 7_065.0), (65_536.0, 9_145.0), (134_217_728.0, 2_436_410.0), (536_870_912.0, 9_680_327.0)];
-        let point = |(bytes, ns)| Point { bytes, blocks: BlockValue::on_one_allocation(&[ns; 6]) };
+        let point = |(bytes, ns)| SizeTimes { bytes, blocks: BlockValue::on_one_allocation(&[ns; 6]) };
         let line = line_fit(&recorded.map(point), 1).expect("a fit").lines[0];
         assert!((line.latency_ns / 7_065.0 - 1.0).abs() < 0.1, "{line:?}");
         assert!((line.bytes_per_s / 55e9 - 1.0).abs() < 0.05, "{line:?}");

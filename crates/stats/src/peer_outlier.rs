@@ -29,7 +29,7 @@ const MAD_OF_NORMAL: f64 = 0.6745;
 
 /// The values, judged.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct PeerOutliers {
     /// The median of all values.
     pub median: f64,
     /// The outliers, in the order given.
@@ -60,7 +60,7 @@ pub enum NotJudged {
 ///
 /// # Errors
 /// [`NotJudged`]: there are fewer than [`LEAST_VALUES`], or one is not a positive number.
-pub fn peer_outliers(values: &[f64], sets: usize) -> Result<Judged, NotJudged> {
+pub fn peer_outliers(values: &[f64], sets: usize) -> Result<PeerOutliers, NotJudged> {
     if !values.iter().all(|value| value.is_finite() && *value > 0.0) {
         return Err(NotJudged::NotPositive);
     }
@@ -73,7 +73,7 @@ pub fn peer_outliers(values: &[f64], sets: usize) -> Result<Judged, NotJudged> {
     outliers.retain(|at| distances[*at] > LEAST_DISTANCE * middle);
     outliers.sort_unstable();
     let scored = |index: usize| PeerOutlier { index, score: (values[index] - middle) / spread };
-    Ok(Judged { median: middle, outliers: outliers.into_iter().map(scored).collect() })
+    Ok(PeerOutliers { median: middle, outliers: outliers.into_iter().map(scored).collect() })
 }
 
 /// The positions of the values that are too far from the others at this level, taken to scatter by at least so much.

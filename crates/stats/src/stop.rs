@@ -19,7 +19,7 @@ const PLATEAU_FROM: usize = 20;
 
 /// How many blocks a case gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
+pub struct StopRule {
     /// At least so many blocks. Below 7 the interval cannot be judged (95 % needs 6 blocks, and it is judged twice).
     pub min_blocks: usize,
     /// At most so many.
@@ -63,7 +63,7 @@ impl Patience {
     }
 }
 
-impl Default for Rule {
+impl Default for StopRule {
     /// 10 to 50 blocks, ± 1 %, a second more.
     fn default() -> Self {
         Self { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short }
@@ -119,7 +119,7 @@ impl StopReason {
 ///   what they need. Not where the precision was asked for.
 ///
 /// What is worth waiting for ([`StopReason::Costly`]) is known of all cases of a run together, and not here.
-pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
+pub fn decide(blocks: &[BlockValue], rule: &StopRule) -> Option<StopReason> {
     let n = blocks.len();
     let half_width = |blocks: &[BlockValue]| -> Option<f64> {
         let values: Vec<f64> = blocks.iter().map(|block| block.value).collect();
@@ -142,7 +142,7 @@ pub fn decide(blocks: &[BlockValue], rule: &Rule) -> Option<StopReason> {
 }
 
 /// How many blocks more this rule is expected to take; `None`: more than it allows.
-pub fn further_blocks(blocks: &[BlockValue], rule: &Rule) -> Option<usize> {
+pub fn further_blocks(blocks: &[BlockValue], rule: &StopRule) -> Option<usize> {
     let needed = blocks_needed(blocks, CONFIDENCE, rule.target_half_width, rule.max_blocks)?;
     // It must be narrow with the newest block and without it.
     Some((needed - blocks.len()).max(1))
@@ -158,7 +158,8 @@ mod tests {
     use crate::noise;
     use crate::random::SplitMix64;
 
-    const RULE: Rule = Rule { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short };
+    const RULE: StopRule =
+        StopRule { min_blocks: 10, max_blocks: 50, target_half_width: 0.01, patience: Patience::Short };
 
     struct Runs {
         stops: Vec<(StopReason, usize)>,
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_default_is_ten_to_fifty_blocks_and_one_per_cent() {
-        assert_eq!(Rule::default(), RULE);
+        assert_eq!(StopRule::default(), RULE);
     }
 
     #[test]
@@ -244,7 +245,7 @@ mod tests {
         let mut random = SplitMix64::new(23);
         let drifting: Vec<f64> =
             (0..49).map(|block| 100.0 + 2.0 * f64::from(block) + 0.1 * noise::normal(&mut random)).collect();
-        let asked = Rule { patience: Patience::Asked, ..RULE };
+        let asked = StopRule { patience: Patience::Asked, ..RULE };
         assert_eq!(decide(&blocks(&drifting), &RULE), Some(StopReason::Plateau));
         assert_eq!(decide(&blocks(&drifting), &asked), None);
     }
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(decide(&blocks(&[]), &RULE), None);
         assert_eq!(decide(&blocks(&[100.0; 9]), &RULE), None);
         assert_eq!(decide(&blocks(&[100.0; 10]), &RULE), Some(StopReason::Target));
-        let few = Rule { min_blocks: 1, max_blocks: 3, ..RULE };
+        let few = StopRule { min_blocks: 1, max_blocks: 3, ..RULE };
         assert_eq!(decide(&blocks(&[100.0; 2]), &few), None);
         assert_eq!(
             decide(&blocks(&[100.0; 3]), &few),

@@ -17,7 +17,7 @@ const DRAWS: usize = 20_000;
 
 /// Values in groups, taken apart by spread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Groups {
+pub struct GroupedValues {
     /// The mean over groups.
     mean: f64,
     /// How many groups.
@@ -30,7 +30,7 @@ pub struct Groups {
     within: (f64, f64),
 }
 
-impl Groups {
+impl GroupedValues {
     /// The values of each group. `None` with fewer than two groups, an empty one, or a value that is not finite.
     pub fn of(groups: &[Vec<f64>]) -> Option<Self> {
         let usable = groups.len() >= 2 && groups.iter().all(|group| !group.is_empty());
@@ -112,7 +112,7 @@ mod tests {
             // A mean of 0 and a sample deviation of 1.
             let side = ((f64::from(n) - 1.0) / f64::from(n)).sqrt();
             let groups: Vec<Vec<f64>> = (0..n).map(|at| vec![if at % 2 == 0 { side } else { -side }]).collect();
-            let limit = Groups::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), share, 0.95));
+            let limit = GroupedValues::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), share, 0.95));
             assert!(
                 limit.is_some_and(|limit| (-limit / exact - 1.0).abs() < 0.02),
                 "{n} {share}: {limit:?}, not {exact}"
@@ -130,7 +130,8 @@ mod tests {
                     (0..8).map(|_| level + 0.003 * random.normal()).collect::<Vec<f64>>()
                 };
                 let groups: Vec<Vec<f64>> = (0..count).map(|_| group()).collect();
-                let limit = Groups::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), 0.999_999, 0.95));
+                let limit =
+                    GroupedValues::of(&groups).and_then(|groups| groups.lower_limit((0.0, 0.0), 0.999_999, 0.95));
                 let truth = -4.753_424 * (of_groups * of_groups + 0.003_f64 * 0.003).sqrt();
                 limit.is_some_and(|limit| limit <= truth)
             };
@@ -142,11 +143,11 @@ mod tests {
 
     #[test]
     fn too_few_groups_and_values_that_are_none_have_no_limit() {
-        assert_eq!(Groups::of(&[vec![1.0, 2.0]]), None);
-        assert_eq!(Groups::of(&[vec![1.0], Vec::new()]), None);
-        assert_eq!(Groups::of(&[vec![1.0], vec![f64::NAN]]), None);
+        assert_eq!(GroupedValues::of(&[vec![1.0, 2.0]]), None);
+        assert_eq!(GroupedValues::of(&[vec![1.0], Vec::new()]), None);
+        assert_eq!(GroupedValues::of(&[vec![1.0], vec![f64::NAN]]), None);
         assert_eq!(
-            Groups::of(&[vec![1.0], vec![2.0]]).and_then(|groups| groups.lower_limit((0.0, 0.0), 1.0, 0.95)),
+            GroupedValues::of(&[vec![1.0], vec![2.0]]).and_then(|groups| groups.lower_limit((0.0, 0.0), 1.0, 0.95)),
             None
         );
     }

@@ -1,14 +1,14 @@
 //! `topo --measure`: eight GPUs that are alike, that have a group, and that have one too small for their noise (`stats::grouping`).
 
 use stats::block_interval::BlockValue;
-use stats::grouping::{Finding, Grouping, Pairs, Rule, group};
+use stats::grouping::{Grouping, GroupingFinding, GroupingRule, PairFigures, group};
 use stats::random::SplitMix64;
 
 use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise, allocation};
 
 /// Of GPUs by two questions, as the command asks.
-const RULE: Rule = Rule { margin: 1.05, questions: 2 };
+const RULE: GroupingRule = GroupingRule { margin: 1.05, questions: 2 };
 
 /// So many GPUs, each with so many blocks alone and beside each other one, at a part of the rate alone.
 fn grouped(
@@ -27,7 +27,7 @@ fn grouped(
     let alone = (0..items).map(|_| case(1.0)).collect();
     let mut beside = |i: usize, j: usize| if i == j { Vec::new() } else { case(kept(i, j)) };
     let blocks = (0..items).map(|i| (0..items).map(|j| beside(i, j)).collect()).collect();
-    group(&Pairs { blocks, alone }, &RULE)
+    group(&PairFigures { blocks, alone }, &RULE)
 }
 
 /// Four GPUs keep this part beside each other, and all of it beside the others.
@@ -39,7 +39,7 @@ fn four(part: f64) -> impl Fn(usize, usize) -> f64 {
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let trials = length.of(60, 300);
     let mut all = Vec::new();
-    let is = |found: Option<Grouping>, wanted: &[Finding]| -> Count {
+    let is = |found: Option<Grouping>, wanted: &[GroupingFinding]| -> Count {
         (usize::from(found.is_some_and(|found| wanted.contains(&found.finding))), 1)
     };
     for noise in noise::ALL {
@@ -48,7 +48,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 let setting = format!("{items} GPUs alike, {} {deviation}, {blocks} blocks", noise.name());
                 let trial = move |random: &mut SplitMix64| {
                     let found = grouped(random, noise, items, blocks, deviation, |_, _| 0.8);
-                    is(found, &[Finding::Groups, Finding::NoGroups])
+                    is(found, &[GroupingFinding::Groups, GroupingFinding::NoGroups])
                 };
                 all.push(Experiment::new(
                     ("documents that see groups or a difference", FALSE_CLAIMS),
@@ -60,7 +60,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                     format!("one of {items} GPUs' pairs 5.5 % off, {} {deviation}, {blocks} blocks", noise.name());
                 let trial = move |random: &mut SplitMix64| {
                     let off = |i: usize, j: usize| if i + j == 1 { 1.055 } else { 1.0 };
-                    is(grouped(random, noise, items, blocks, deviation, off), &[Finding::Alike])
+                    is(grouped(random, noise, items, blocks, deviation, off), &[GroupingFinding::Alike])
                 };
                 all.push(Experiment::new(("documents that see none", FALSE_CLAIMS), setting, trials, trial));
             }
@@ -70,7 +70,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         let setting = format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, 10 blocks");
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, 10, deviation, four(part));
-            is(found, &[Finding::Alike, Finding::NoGroups])
+            is(found, &[GroupingFinding::Alike, GroupingFinding::NoGroups])
         };
         all.push(Experiment::new(("documents that deny the group", FALSE_CLAIMS), setting.clone(), trials, trial));
         let trial = move |random: &mut SplitMix64| {

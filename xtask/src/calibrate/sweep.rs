@@ -1,7 +1,7 @@
 //! `sweep`: latency, rate and dips of times against size, 4 B to 1 GiB (`stats::line_fit`, dips as `analysis::sweep_fits` has them).
 
 use stats::block_interval::BlockValue;
-use stats::line_fit::{LineFit, Point, line_fit, sure_dips};
+use stats::line_fit::{LineFit, SizeTimes, line_fit, sure_dips};
 use stats::random::SplitMix64;
 
 use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
@@ -27,7 +27,7 @@ fn fitted(
     let point = |(power, logs): (i32, &Vec<f64>)| {
         let bytes = 4.0 * 2_f64.powi(power);
         let block = |(at, log): (usize, &f64)| BlockValue { value: ns(bytes) * log.exp(), allocation: allocation(at) };
-        Point { bytes, blocks: logs.iter().enumerate().map(block).collect() }
+        SizeTimes { bytes, blocks: logs.iter().enumerate().map(block).collect() }
     };
     line_fit(&(0..).zip(&field).map(point).collect::<Vec<_>>(), 1)
 }

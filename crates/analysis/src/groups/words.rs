@@ -4,7 +4,7 @@ use report::Document;
 use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
-use stats::grouping::{Finding, LEAST_BLOCKS, LEAST_ITEMS};
+use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
 use stats::units::carried;
 
 use super::Table;
@@ -26,7 +26,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
 
 fn of_gpus(document: &Document) -> Vec<String> {
     let asked: Vec<&MeasuredGroups> = document.groups.iter().filter(|found| found.by != GroupedBy::Handovers).collect();
-    let mut found: Vec<&MeasuredGroups> = asked.iter().copied().filter(|one| one.finding == Finding::Groups).collect();
+    let mut found: Vec<&MeasuredGroups> =
+        asked.iter().copied().filter(|one| one.finding == GroupingFinding::Groups).collect();
     found.sort_by_key(|one| one.rest.len());
     if let Some(first) = found.first() {
         let mut said = vec![shared(document, first), sure(first)];
@@ -51,17 +52,17 @@ fn of_gpus(document: &Document) -> Vec<String> {
         let text = format!("a pair has fewer than {LEAST_BLOCKS} blocks ({figures})");
         return vec![format!("GPUs: undecided: {text}. Try a longer --within.")];
     }
-    if asked.iter().any(|one| one.finding == Finding::Undecided) {
+    if asked.iter().any(|one| one.finding == GroupingFinding::Undecided) {
         return vec![format!(
             "GPUs: undecided: the blocks scatter too much to tell groups ({figures}). Try a longer --within."
         )];
     }
-    if asked.iter().any(|one| one.finding == Finding::NoGroups) {
+    if asked.iter().any(|one| one.finding == GroupingFinding::NoGroups) {
         return vec![format!(
             "GPUs differ but form no groups: no set shares more among itself than with all others ({figures})."
         )];
     }
-    if asked.iter().any(|one| one.finding == Finding::Newer) {
+    if asked.iter().any(|one| one.finding == GroupingFinding::Newer) {
         return vec![format!("GPUs: {figures}; the finding on groups is of a newer numabench.")];
     }
     vec![format!("No groups among the GPUs: every two are alike within 5 % ({figures}).")]
@@ -235,7 +236,7 @@ fn of_cores(document: &Document) -> Vec<String> {
         found.groups.iter().any(both)
     };
     match found.finding {
-        Finding::Groups => {
+        GroupingFinding::Groups => {
             let of = |wanted: bool| {
                 let some = cells.iter().filter(|(at, _)| is_within(*at) == wanted).map(|(_, median)| *median);
                 between(some, ns).unwrap_or_default()
@@ -251,16 +252,16 @@ fn of_cores(document: &Document) -> Vec<String> {
             );
             vec![first, sure(found), declared(found)]
         }
-        Finding::Alike => {
+        GroupingFinding::Alike => {
             vec![format!("No groups among the cores: core-to-core latency {all} ns between any two (one way).")]
         }
-        Finding::NoGroups => vec![format!(
+        GroupingFinding::NoGroups => vec![format!(
             "Core-to-core latency {all} ns (one way); cores differ but form no groups: no set is nearer to itself than to all others by a quarter."
         )],
-        Finding::Undecided => vec![format!(
+        GroupingFinding::Undecided => vec![format!(
             "Cores: undecided: core-to-core latency {all} ns (one way), but the blocks scatter too much to tell groups. Give it more rounds (--reps) or more time (--within)."
         )],
-        Finding::Newer => {
+        GroupingFinding::Newer => {
             vec![format!("Core-to-core latency {all} ns (one way); the finding on groups is of a newer numabench.")]
         }
     }

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use device::Direction;
 use pingpong::{Amount, Order, RunConfig, RunEnd, RunState, Stage, TimingChoice, Trouble};
-use stats::stop::{Patience, Rule, StopReason};
+use stats::stop::{Patience, StopReason, StopRule};
 
 use crate::harness::{Outcome, config, run, run_with};
 use crate::mock::{Fault, Misdeed, Mock};
 
 /// Blocks without end: the interval never gets this narrow.
 fn endless() -> Amount {
-    Amount::Adaptive(Rule {
+    Amount::Adaptive(StopRule {
         min_blocks: usize::MAX,
         max_blocks: usize::MAX,
         target_half_width: 0.0,
@@ -25,7 +25,7 @@ fn a_signal_keeps_the_finished_cases_and_marks_the_others() -> Outcome {
     let config = RunConfig {
         directions: vec![Direction::H2d, Direction::D2h],
         orders: vec![Order::Alone],
-        amount: Amount::Adaptive(Rule {
+        amount: Amount::Adaptive(StopRule {
             min_blocks: 7,
             max_blocks: usize::MAX,
             target_half_width: 0.01,

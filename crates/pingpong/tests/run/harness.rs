@@ -14,7 +14,7 @@ use placement::{Membind, Plan, Request, Target};
 use ranks::{Communicator, Single};
 use stats::IdList;
 use stats::flag::TimerFacts;
-use stats::stop::{Patience, Rule};
+use stats::stop::{Patience, StopRule};
 
 use crate::mock::{Fault, Mock, State};
 
@@ -74,7 +74,7 @@ pub fn config() -> RunConfig {
 
 /// Until the median's interval is narrow: with this target, as soon as there is one (7 blocks).
 pub fn until_there_is_an_interval() -> Amount {
-    Amount::Adaptive(Rule { min_blocks: 7, max_blocks: 50, target_half_width: 1e9, patience: Patience::Long })
+    Amount::Adaptive(StopRule { min_blocks: 7, max_blocks: 50, target_half_width: 1e9, patience: Patience::Long })
 }
 
 /// The PUs this process may use, as many as ranks; PUs are shared where there are too few.

@@ -4,7 +4,7 @@
 use report::Document;
 use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
 use report::laplace::LaplaceWay;
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 
 use super::write::Page;
@@ -73,7 +73,7 @@ fn losses(document: &Document, pair: [&str; 3], page: &mut Page) {
     let row = |(kernel, loss): (&KernelFigures, &KernelLoss)| {
         let name = &kernel.name;
         let found = loss.comparison.as_ref();
-        let is_undecided = found.is_none_or(|found| found.verdict == Verdict::Undecided);
+        let is_undecided = found.is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
         let known = found.map_or(String::new(), |found| {
             let ends = found.ratio_interval;
             format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))

@@ -2,7 +2,7 @@
 
 use report::Document;
 use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 use stats::units::carried;
 
@@ -130,7 +130,7 @@ fn losses(document: &Document, page: &mut Page) {
                     }),
                 );
             }
-            let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == Verdict::Undecided);
+            let undecided = loss.comparison.as_ref().is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
             let notes = if undecided { vec![(Tone::Faint, "not significant".to_owned())] } else { Vec::new() };
             grid.row(cells, notes);
         }

@@ -2,7 +2,7 @@
 
 use report::place::{Candidate, Line, Measured, Place, PlaceDocument, PlacedGpu, Turn};
 use stats::IdSet;
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::interval::median;
 use stats::units;
 
@@ -169,10 +169,10 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
             let percent = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
             let numbers = format!("{} % ({} to {})", percent(found.ratio), percent(low), percent(high));
             match found.verdict {
-                Verdict::Lower => format!("{numbers} slower"),
-                Verdict::Higher => format!("{numbers} faster"),
-                Verdict::NoMeasurableDifference => format!("{numbers} the same"),
-                Verdict::Undecided => format!("{numbers} undecided"),
+                TwoSampleVerdict::Lower => format!("{numbers} slower"),
+                TwoSampleVerdict::Higher => format!("{numbers} faster"),
+                TwoSampleVerdict::NoMeasurableDifference => format!("{numbers} the same"),
+                TwoSampleVerdict::Undecided => format!("{numbers} undecided"),
             }
         });
         let leads = leader == Some(&candidate.name);

@@ -2,7 +2,7 @@
 
 use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument};
 use report::rank::Locality;
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::units::counted;
 
 use super::page::Tone;
@@ -60,7 +60,7 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
 fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
     let Some(leader) = &measured.leader else { return (Tone::Bad, "Nothing was measured.".to_owned()) };
     let others: Vec<&Candidate> = document.candidates.iter().filter(|other| other.name != *leader).collect();
-    let with = |wanted: &[Verdict]| {
+    let with = |wanted: &[TwoSampleVerdict]| {
         let names =
             others.iter().filter(|other| other.against_leader.as_ref().is_some_and(|f| wanted.contains(&f.verdict)));
         names.map(|other| other.name.as_str()).collect::<Vec<_>>().join(", ")
@@ -71,15 +71,15 @@ fn finding(document: &PlaceDocument, measured: &Measured) -> (Tone, String) {
         }
         MeasuredFinding::Best => (Tone::Title, format!("The fastest placement here is {leader}.")),
         MeasuredFinding::NoMeasurableDifference => {
-            let same = with(&[Verdict::NoMeasurableDifference, Verdict::Undecided]);
-            let slower = with(&[Verdict::Lower]);
+            let same = with(&[TwoSampleVerdict::NoMeasurableDifference, TwoSampleVerdict::Undecided]);
+            let slower = with(&[TwoSampleVerdict::Lower]);
             let rest = if slower.is_empty() { String::new() } else { format!("; slower: {slower}") };
             (Tone::Title, format!("No measurable difference between the placements {leader} and {same}{rest}."))
         }
         MeasuredFinding::Undecided => {
             let open = others.iter().filter(|other| {
                 let verdict = other.against_leader.as_ref().map(|found| found.verdict);
-                !matches!(verdict, Some(Verdict::Lower | Verdict::NoMeasurableDifference))
+                !matches!(verdict, Some(TwoSampleVerdict::Lower | TwoSampleVerdict::NoMeasurableDifference))
             });
             let open: Vec<&str> = open.map(|other| other.name.as_str()).collect();
             let text = format!("Undecided: {leader} leads, but its lead over {} is not significant.", open.join(", "));

@@ -2,7 +2,7 @@
 
 pub(super) use analysis::words::{NEWER, by, count, devices, direction, memory};
 use stats::IdSet;
-use stats::compare::Verdict;
+use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
 use stats::stop::StopReason;
 
@@ -92,12 +92,12 @@ pub(super) fn stage(stage: Stage) -> &'static str {
     }
 }
 
-pub(super) fn verdict(verdict: Verdict) -> &'static str {
+pub(super) fn verdict(verdict: TwoSampleVerdict) -> &'static str {
     match verdict {
-        Verdict::NoMeasurableDifference => "no measurable difference",
-        Verdict::Lower => "slower at once",
-        Verdict::Higher => "faster at once",
-        Verdict::Undecided => "undecided",
+        TwoSampleVerdict::NoMeasurableDifference => "no measurable difference",
+        TwoSampleVerdict::Lower => "slower at once",
+        TwoSampleVerdict::Higher => "faster at once",
+        TwoSampleVerdict::Undecided => "undecided",
     }
 }
 

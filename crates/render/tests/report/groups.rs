@@ -9,7 +9,7 @@ use report::measured_groups::GroupedBy;
 use report::settings::{Direction, MemoryKind};
 use report::{Known, document::PlatformKind};
 use stats::IdSet;
-use stats::grouping::Finding;
+use stats::grouping::GroupingFinding;
 
 use crate::samples;
 
@@ -70,7 +70,7 @@ fn shown(document: &Document) -> String {
 fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
     let mut document = cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 });
     let [found] = &mut document.groups[..] else { panic!("{:?}", document.groups) };
-    assert_eq!((found.by, found.finding), (GroupedBy::Handovers, Finding::Groups));
+    assert_eq!((found.by, found.finding), (GroupedBy::Handovers, GroupingFinding::Groups));
     assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
     let said = &document.verdict;
     let want =

@@ -9,16 +9,16 @@ fn side(random: &mut SplitMix64, count: usize, level: f64, deviation: f64) -> Ve
 }
 
 /// Cases of so many values a side of which the first are at half.
-fn cases(random: &mut SplitMix64, cases: usize, at_half: usize, values: usize, deviation: f64) -> Vec<Test> {
+fn cases(random: &mut SplitMix64, cases: usize, at_half: usize, values: usize, deviation: f64) -> Vec<FamilyTest> {
     let mut case = |at: usize| {
         let level = if at < at_half { 0.5 } else { 1.0 };
         let (a, b) = (side(random, values, 1.0, deviation), side(random, values, level, deviation));
-        Values::of(&a, &b).map_or(Test::Alone(1.0), Test::Values)
+        Values::of(&a, &b).map_or(FamilyTest::Alone(1.0), FamilyTest::Values)
     };
     (0..cases).map(&mut case).collect()
 }
 
-fn found(tests: &[Test]) -> usize {
+fn found(tests: &[FamilyTest]) -> usize {
     Family::of(tests).adjusted().iter().filter(|p_value| **p_value < ALPHA).count()
 }
 
@@ -30,8 +30,8 @@ fn half_is_found_where_runs_climb_from_each_to_the_next_and_more_of_them_never_f
             let steps = (0..values).map(|at| level * (0.01 * f64::from(at) + 0.003 * noise::normal(&mut random)).exp());
             steps.collect()
         };
-        let mut case = |_| Values::of(&side(1.0), &side(0.5)).map_or(Test::Alone(1.0), Test::Values);
-        let tests: Vec<Test> = (0..12).map(&mut case).collect();
+        let mut case = |_| Values::of(&side(1.0), &side(0.5)).map_or(FamilyTest::Alone(1.0), FamilyTest::Values);
+        let tests: Vec<FamilyTest> = (0..12).map(&mut case).collect();
         assert_eq!(found(&tests), 12, "{values} values a side");
     }
 }
@@ -51,7 +51,7 @@ fn half_is_found_at_every_count_from_three_values_on_however_many_cases_there_ar
 fn one_disturbed_case_does_not_hide_the_others() {
     let mut random = SplitMix64::new(2);
     let mut tests = cases(&mut random, 40, 5, 3, 0.01);
-    let disturbed = Values::of(&[1.0, 0.4, 1.0], &[1.0, 1.0, 1.0]).map_or(Test::Alone(1.0), Test::Values);
+    let disturbed = Values::of(&[1.0, 0.4, 1.0], &[1.0, 1.0, 1.0]).map_or(FamilyTest::Alone(1.0), FamilyTest::Values);
     tests.push(disturbed);
     assert_eq!(found(&tests), 5);
 }
@@ -62,8 +62,8 @@ fn two_modes_that_happen_to_be_sorted_are_no_finding_beside_other_cases() {
     let mut random = SplitMix64::new(3);
     let false_claims = (0..200).filter(|_| {
         let mut side = || [0.0; 3].map(|_| if random.below(2) == 0 { 1.0 } else { 1.1 });
-        let tests: Vec<Test> =
-            (0..40).map(|_| Values::of(&side(), &side()).map_or(Test::Alone(1.0), Test::Values)).collect();
+        let tests: Vec<FamilyTest> =
+            (0..40).map(|_| Values::of(&side(), &side()).map_or(FamilyTest::Alone(1.0), FamilyTest::Values)).collect();
         found(&tests) > 0
     });
     assert_eq!(false_claims.count(), 0);
@@ -75,12 +75,12 @@ fn a_change_as_large_as_the_detectable_one_is_just_found() {
     for (all, values) in [(1, 4), (5, 4), (60, 3), (60, 12)] {
         let sides: Vec<[Vec<f64>; 2]> =
             (0..all).map(|_| [side(&mut random, values, 1.0, 0.01), side(&mut random, values, 1.0, 0.01)]).collect();
-        let tests = |sides: &[[Vec<f64>; 2]]| -> Vec<Test> {
-            sides.iter().filter_map(|[a, b]| Values::of(a, b).map(Test::Values)).collect()
+        let tests = |sides: &[[Vec<f64>; 2]]| -> Vec<FamilyTest> {
+            sides.iter().filter_map(|[a, b]| Values::of(a, b).map(FamilyTest::Values)).collect()
         };
         let before = tests(&sides);
         let detectable = Family::of(&before).detectable(0).unwrap_or_default();
-        let Test::Values(first) = &before[0] else { panic!("it has values") };
+        let FamilyTest::Values(first) = &before[0] else { panic!("it has values") };
         let seen = first.distance.difference;
         let found_at = |to: f64| {
             let mut moved = sides.clone();
@@ -96,7 +96,7 @@ fn a_change_as_large_as_the_detectable_one_is_just_found() {
 
 #[test]
 fn p_values_that_stand_alone_are_holms() {
-    let tests = [0.01, 0.04, 0.03, 0.005].map(Test::Alone);
+    let tests = [0.01, 0.04, 0.03, 0.005].map(FamilyTest::Alone);
     let got = Family::of(&tests).adjusted();
     for (got, want) in got.iter().zip([0.03, 0.06, 0.06, 0.02]) {
         assert!((got - want).abs() < 1e-12, "{got}, not {want}");
