@@ -6,7 +6,7 @@ use std::ptr;
 
 use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
+use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 
 use crate::api::Api;
 use crate::kernels;
@@ -451,7 +451,7 @@ unsafe impl Driver for Api {
         unsafe { kernels.unload(self) }
     }
 
-    fn program_load(&self, device: CUdevice, program: &Program) -> Result<Module, DeviceError> {
+    fn program_load(&self, device: CUdevice, program: &KernelModule) -> Result<Module, DeviceError> {
         kernels::of_program(self, device, program)
     }
 

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use backend_gpu::Kernel;
 use backend_gpu::own_source::PTX as OWN;
 use cudarc::driver::sys::CUdevice;
-use device::{CallError, DeviceError, Program};
+use device::{CallError, DeviceError, KernelModule};
 
 use crate::api::Api;
 use crate::module::{Module, text};
@@ -33,7 +33,7 @@ pub(crate) fn spin(api: &Api) -> Result<Module, CallError> {
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`] for a device older than every text, or the call that failed.
-pub(crate) fn of_program(api: &Api, device: CUdevice, program: &Program) -> Result<Module, DeviceError> {
+pub(crate) fn of_program(api: &Api, device: CUdevice, program: &KernelModule) -> Result<Module, DeviceError> {
     let capability = api.compute_capability(device)?;
     let text = program.ptx.iter().rev().find(|(least, _)| *least <= capability);
     let (_, text) = text.ok_or_else(|| DeviceError::Unsupported {

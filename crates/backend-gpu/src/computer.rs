@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{Argument, CallError, Computer, DeviceError, HostMemory, MOST_ARGUMENTS, Program, Step};
+use device::{Argument, CallError, Computer, DeviceError, HostMemory, KernelModule, MOST_ARGUMENTS, RoundStep};
 
 use crate::context::{self, Context};
 use crate::copier::Tools;
@@ -58,7 +58,7 @@ impl<D: Driver> GpuComputer<D> {
     pub(crate) fn new(
         context: &Arc<Context<D>>,
         (tools, programs): (&Tools<D>, &Programs<D>),
-        program: &Program,
+        program: &KernelModule,
         host: Box<dyn HostMemory>,
         bytes: usize,
     ) -> Result<Self, DeviceError> {
@@ -99,20 +99,22 @@ impl<D: Driver> GpuComputer<D> {
     }
 
     /// Whether every step has its bytes and its kernel.
-    fn check(&self, steps: &[Step]) -> Result<(), DeviceError> {
+    fn check(&self, steps: &[RoundStep]) -> Result<(), DeviceError> {
         let host_len = self.memory.host.len();
         let fits = |range: &Range<usize>| range.start <= range.end && range.end <= host_len;
         let lies = |bytes: usize, at: usize| at.checked_add(bytes).is_some_and(|end| end <= self.area_len);
         for step in steps {
             let refused = match step {
-                Step::Overlapped(inner) => match inner.iter().find(|step| matches!(step, Step::Overlapped(_))) {
-                    Some(_) => "overlapped steps in overlapped steps".to_owned(),
-                    None => {
-                        self.check(inner)?;
-                        continue;
+                RoundStep::Overlapped(inner) => {
+                    match inner.iter().find(|step| matches!(step, RoundStep::Overlapped(_))) {
+                        Some(_) => "overlapped steps in overlapped steps".to_owned(),
+                        None => {
+                            self.check(inner)?;
+                            continue;
+                        }
                     }
-                },
-                Step::ToDeviceAt(range, at) | Step::ToHostFrom(range, at)
+                }
+                RoundStep::ToDeviceAt(range, at) | RoundStep::ToHostFrom(range, at)
                     if !fits(range) || !lies(range.len(), *at) =>
                 {
                     format!(
@@ -120,18 +122,22 @@ impl<D: Driver> GpuComputer<D> {
                         range.start, range.end, host_len, self.area_len
                     )
                 }
-                Step::ToDevice(range) | Step::ToHost(range) if !fits(range) || !lies(range.len(), range.start) => {
+                RoundStep::ToDevice(range) | RoundStep::ToHost(range)
+                    if !fits(range) || !lies(range.len(), range.start) =>
+                {
                     format!("bytes {} to {} were asked for of {host_len} and {}", range.start, range.end, self.area_len)
                 }
-                Step::Prefetch { range, .. } if !fits(range) || range.is_empty() => {
+                RoundStep::Prefetch { range, .. } if !fits(range) || range.is_empty() => {
                     format!("bytes {} to {} were asked for of {host_len}", range.start, range.end)
                 }
-                Step::Prefetch { .. } if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
-                Step::Launch { kernel, .. } if *kernel >= self.kernels => format!("the program has no kernel {kernel}"),
-                Step::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
+                RoundStep::Prefetch { .. } if !self.memory.host.moves() => "the memory's pages do not move".to_owned(),
+                RoundStep::Launch { kernel, .. } if *kernel >= self.kernels => {
+                    format!("the program has no kernel {kernel}")
+                }
+                RoundStep::Launch { arguments, .. } if arguments.len() > MOST_ARGUMENTS => {
                     format!("{} arguments were given, {MOST_ARGUMENTS} are the most", arguments.len())
                 }
-                Step::Launch { arguments, .. } => {
+                RoundStep::Launch { arguments, .. } => {
                     let outside = |argument: &&Argument| match argument {
                         Argument::Area(at) => *at >= self.area_len,
                         Argument::Host(at) => *at >= host_len,
@@ -152,7 +158,7 @@ impl<D: Driver> GpuComputer<D> {
                         }
                     }
                 }
-                Step::Batch(batch) => {
+                RoundStep::Batch(batch) => {
                     let out = |(host, area): &&(usize, usize)| {
                         !fits(&(*host..host.saturating_add(batch.bytes))) || !lies(batch.bytes, *area)
                     };
@@ -168,11 +174,11 @@ impl<D: Driver> GpuComputer<D> {
                         (Ok(()), None) => continue,
                     }
                 }
-                Step::ToDevice(_)
-                | Step::ToHost(_)
-                | Step::ToDeviceAt(..)
-                | Step::ToHostFrom(..)
-                | Step::Prefetch { .. } => continue,
+                RoundStep::ToDevice(_)
+                | RoundStep::ToHost(_)
+                | RoundStep::ToDeviceAt(..)
+                | RoundStep::ToHostFrom(..)
+                | RoundStep::Prefetch { .. } => continue,
             };
             return Err(unsupported(WHAT, refused));
         }
@@ -180,8 +186,8 @@ impl<D: Driver> GpuComputer<D> {
     }
 
     /// The streams of overlapped steps, where there are such steps.
-    fn need_lanes(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
-        if steps.iter().any(|step| matches!(step, Step::Overlapped(_))) && self.lanes.is_none() {
+    fn need_lanes(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
+        if steps.iter().any(|step| matches!(step, RoundStep::Overlapped(_))) && self.lanes.is_none() {
             self.lanes = Some(Overlap::new(&self.context)?);
         }
         Ok(())
@@ -192,16 +198,16 @@ impl<D: Driver> GpuComputer<D> {
 fn queued<'a, D: Driver>(
     memory: &'a Memory<D>,
     (context, lanes): (&'a Context<D>, Option<&'a Overlap<D>>),
-    steps: &'a [Step],
+    steps: &'a [RoundStep],
 ) -> impl Fn(&Stream<D>) -> Result<(), CallError> + use<'a, D> {
     let Memory { host, area, program, batch } = memory;
     move |stream: &Stream<D>| {
-        let queue = |step: &Step, stream: &Stream<D>| match step {
-            Step::ToDevice(range) => area.queue_write(range.start, (host, range.clone()), stream),
-            Step::ToDeviceAt(range, at) => area.queue_write(*at, (host, range.clone()), stream),
-            Step::ToHost(range) => area.queue_read(range.start, (host, range.clone()), stream),
-            Step::ToHostFrom(range, at) => area.queue_read(*at, (host, range.clone()), stream),
-            Step::Launch { kernel, blocks, threads, arguments } => {
+        let queue = |step: &RoundStep, stream: &Stream<D>| match step {
+            RoundStep::ToDevice(range) => area.queue_write(range.start, (host, range.clone()), stream),
+            RoundStep::ToDeviceAt(range, at) => area.queue_write(*at, (host, range.clone()), stream),
+            RoundStep::ToHost(range) => area.queue_read(range.start, (host, range.clone()), stream),
+            RoundStep::ToHostFrom(range, at) => area.queue_read(*at, (host, range.clone()), stream),
+            RoundStep::Launch { kernel, blocks, threads, arguments } => {
                 let parameters = arguments.iter().map(|argument| match argument {
                     Argument::Area(at) => Parameter::Area(area, *at),
                     Argument::Host(at) => Parameter::Host(host, *at),
@@ -209,13 +215,15 @@ fn queued<'a, D: Driver>(
                 });
                 program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
             }
-            Step::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
-            Step::Prefetch { range, to_device } => host.queue_prefetch(range.clone(), *to_device, (context, stream)),
+            RoundStep::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
+            RoundStep::Prefetch { range, to_device } => {
+                host.queue_prefetch(range.clone(), *to_device, (context, stream))
+            }
             // `check` lets none through.
-            Step::Overlapped(_) => Ok(()),
+            RoundStep::Overlapped(_) => Ok(()),
         };
         steps.iter().try_for_each(|step| match (step, lanes) {
-            (Step::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
+            (RoundStep::Overlapped(steps), Some(lanes)) => lanes.queue(stream, steps, queue),
             _ => queue(step, stream),
         })
     }
@@ -250,7 +258,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         self.context.enter().map_err(|error| error.to_string())?.can_batch()
     }
 
-    fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
+    fn start(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
         self.check(steps)?;
         self.need_lanes(steps)?;
         if self.ends.len() == self.starts {
@@ -279,7 +287,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         Ok(self.wait_for_all()?)
     }
 
-    fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
+    fn round(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
         self.check(steps)?;
         self.wait_for_all()?;
         self.need_lanes(steps)?;
@@ -290,7 +298,7 @@ impl<D: Driver> Computer for GpuComputer<D> {
         self.queue.hold()
     }
 
-    fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError> {
+    fn enqueue(&mut self, steps: &[RoundStep], rounds: u32) -> Result<(), DeviceError> {
         self.check(steps)?;
         self.need_lanes(steps)?;
         self.queue.enqueue(rounds, queued(&self.memory, (&self.context, self.lanes.as_ref()), steps))

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{Area, CallError, Copier, CopyBy, DeviceError, Direction, HostPair, Marks, Pattern};
+use device::{Area, BytePattern, CallError, Copier, CopyBy, DeviceError, Direction, HostPair, Marks};
 
 use crate::areas::{Areas, Ranges, no_destination, no_source};
 use crate::context::Context;
@@ -223,7 +223,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         Ok(land(self.areas.get(area)?, 0, &destination.bytes_mut()[..bytes])?)
     }
 
-    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+    fn fill(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
         let (words, rest) = (bytes / 8, bytes % 8);
@@ -231,7 +231,7 @@ impl<D: Driver> Copier for GpuCopier<D> {
         self.store(area, words * 8, &pattern.word(words as u64).to_le_bytes()[..rest])
     }
 
-    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
         self.areas.check_bytes(bytes)?;
         self.settle()?;
         let (words, rest) = (bytes / 8, bytes % 8);

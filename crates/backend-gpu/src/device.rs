@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use device::{
     Answerer, Buffer, Capabilities, Chaser, Computer, Copier, Device, DeviceError, DeviceFacts, HostMemory, HostPair,
-    Latch, MemoryInfo, MemoryKind, PeerCopier, PeerEnd, Program,
+    KernelModule, Latch, MemoryInfo, MemoryKind, PeerCopier, PeerEnd,
 };
 
 use crate::answerer::GpuAnswerer;
@@ -149,7 +149,7 @@ impl<D: Driver> Device for GpuDevice<D> {
 
     fn computer(
         &self,
-        program: &Program,
+        program: &KernelModule,
         host: Box<dyn HostMemory>,
         bytes: usize,
     ) -> Result<Box<dyn Computer>, DeviceError> {

@@ -7,7 +7,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
+use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 use stats::PciAddress;
 
 use crate::kernel::{Grid, Kernel};
@@ -534,7 +534,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where it cannot be compiled for this device, or the call that failed.
-    fn program_load(&self, device: Self::Device, program: &Program) -> Result<Self::Program, DeviceError>;
+    fn program_load(&self, device: Self::Device, program: &KernelModule) -> Result<Self::Program, DeviceError>;
 
     /// Queues one of its kernels, by its number, on a stream.
     ///

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use device::{CallError, DeviceError, MathLibrary, Program};
+use device::{CallError, DeviceError, KernelModule, MathLibrary};
 use libloading::Library;
 
 use crate::context::Context;
@@ -269,7 +269,7 @@ impl<D: Driver> Programs<D> {
     ///
     /// # Errors
     /// As [`Driver::program_load`].
-    pub(crate) fn get(&self, program: &Program) -> Result<Rc<Loaded<D>>, DeviceError> {
+    pub(crate) fn get(&self, program: &KernelModule) -> Result<Rc<Loaded<D>>, DeviceError> {
         if let Some((_, loaded)) = self.loaded.borrow().iter().find(|(name, _)| *name == program.name) {
             return Ok(Rc::clone(loaded));
         }

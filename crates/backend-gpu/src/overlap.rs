@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use device::{CallError, Step};
+use device::{CallError, RoundStep};
 
 use crate::context::Context;
 use crate::driver::Driver;
@@ -86,8 +86,8 @@ impl<D: Driver> Overlap<D> {
     pub(crate) fn queue(
         &self,
         stream: &Stream<D>,
-        steps: &[Step],
-        queue: impl Fn(&Step, &Stream<D>) -> Result<(), CallError>,
+        steps: &[RoundStep],
+        queue: impl Fn(&RoundStep, &Stream<D>) -> Result<(), CallError>,
     ) -> Result<(), CallError> {
         self.is_open.set(true);
         self.begun.record(stream)?;
@@ -99,15 +99,18 @@ impl<D: Driver> Overlap<D> {
         let (mut copies, mut waited, mut launches) = (0_usize, [0_usize; LAUNCHING], 0_usize);
         for step in steps {
             let lane = match step {
-                Step::ToDevice(_) | Step::ToDeviceAt(..) => {
+                RoundStep::ToDevice(_) | RoundStep::ToDeviceAt(..) => {
                     copies += 1;
                     &self.to_device
                 }
-                Step::ToHost(_) | Step::ToHostFrom(..) => {
+                RoundStep::ToHost(_) | RoundStep::ToHostFrom(..) => {
                     self.launching.iter().try_for_each(|lane| lane.before(&self.to_host.stream))?;
                     &self.to_host
                 }
-                Step::Launch { .. } | Step::Batch(_) | Step::Prefetch { .. } | Step::Overlapped(_) => {
+                RoundStep::Launch { .. }
+                | RoundStep::Batch(_)
+                | RoundStep::Prefetch { .. }
+                | RoundStep::Overlapped(_) => {
                     let number = launches % LAUNCHING;
                     launches += 1;
                     let lane = &self.launching[number];

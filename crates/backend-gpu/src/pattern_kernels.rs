@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, DeviceError, Pattern};
+use device::{BytePattern, CallError, DeviceError};
 
 use crate::context::Context;
 use crate::device_memory::DeviceMemory;
@@ -15,7 +15,7 @@ use crate::modules::{Kernels, Parameter};
 
 /// What the trial fills and compares: two pages.
 const TRIED_BYTES: usize = 8192;
-const TRIED: Pattern = Pattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_ba98_7654_3210).inverted();
+const TRIED: BytePattern = BytePattern::new(0x0123_4567_89ab_cdef).with_page_key(0xfedc_ba98_7654_3210).inverted();
 /// Where the trial plants a wrong byte: in the first word of the second page.
 const WRONG: usize = 4096 + 5;
 
@@ -62,11 +62,11 @@ impl<D: Driver> PatternKernels<D> {
     ///
     /// # Errors
     /// The call that failed.
-    pub(crate) fn fill(&self, area: &DeviceMemory<D>, pattern: Pattern, words: u64) -> Result<(), CallError> {
+    pub(crate) fn fill(&self, area: &DeviceMemory<D>, pattern: BytePattern, words: u64) -> Result<(), CallError> {
         if words == 0 {
             return Ok(());
         }
-        let Pattern { key, page_key, invert } = pattern;
+        let BytePattern { key, page_key, invert } = pattern;
         let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
         let parameters = [Parameter::Area(area, 0), count, key, page_key, invert];
         self.kernels.run(Kernel::Fill, words, parameters, (&self.scratch, TRIED_BYTES)).map(drop)
@@ -79,14 +79,14 @@ impl<D: Driver> PatternKernels<D> {
     pub(crate) fn compare(
         &self,
         area: &DeviceMemory<D>,
-        pattern: Pattern,
+        pattern: BytePattern,
         words: u64,
     ) -> Result<Option<u64>, CallError> {
         if words == 0 {
             return Ok(None);
         }
         self.scratch.write(TRIED_BYTES, &u64::MAX.to_le_bytes())?;
-        let Pattern { key, page_key, invert } = pattern;
+        let BytePattern { key, page_key, invert } = pattern;
         let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
         let lowest = Parameter::Area(&self.scratch, TRIED_BYTES);
         let parameters = [Parameter::Area(area, 0), count, key, page_key, invert, lowest];

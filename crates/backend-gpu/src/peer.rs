@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{CallError, CopyBy, DeviceError, Difference, Pattern, PeerCopier, PeerEnd, PeerPath};
+use device::{BytePattern, CallError, CopyBy, DeviceError, Difference, PeerCopier, PeerEnd, PeerPath};
 
 use crate::areas::copy_threads;
 use crate::context::Context;
@@ -48,7 +48,7 @@ impl<D: Driver> Area<D> {
         Ok(Self { memory, patterns: tools.patterns.clone() })
     }
 
-    fn fill(&self, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+    fn fill(&self, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
         if let Ok(kernels) = &self.patterns {
             let words = bytes / 8;
             kernels.fill(&self.memory, pattern, words as u64)?;
@@ -68,7 +68,7 @@ impl<D: Driver> Area<D> {
     }
 
     /// The first byte that differs.
-    fn compare(&self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
+    fn compare(&self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
         let Some(offset) = self.first_wrong_word(pattern, bytes)? else { return Ok(None) };
         let mut got = [0; 8];
         let got = &mut got[..(bytes - offset as usize).min(8)];
@@ -83,7 +83,7 @@ impl<D: Driver> Area<D> {
         }
     }
 
-    fn first_wrong_word(&self, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn first_wrong_word(&self, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
         if let Ok(kernels) = &self.patterns {
             let words = bytes as u64 / 8;
             if let Some(word) = kernels.compare(&self.memory, pattern, words)? {
@@ -191,13 +191,13 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
         Ok(())
     }
 
-    fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+    fn fill(&mut self, end: PeerEnd, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
         self.area(end).fill(pattern, bytes)
     }
 
-    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
         self.destination.compare(pattern, bytes)

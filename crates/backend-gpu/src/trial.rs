@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use device::conformance::{self, Outcome};
+use device::conformance::{self, CheckOutcome};
 use device::{DeviceError, Platform};
 
 use crate::driver::Driver;
@@ -66,9 +66,9 @@ pub fn run<D: Driver>(
         for finding in findings {
             let device = finding.device.map_or("platform".to_owned(), |id| id.to_string());
             match finding.outcome {
-                Outcome::Passed => writeln!(out, "passed  {device}  {}", finding.check)?,
-                Outcome::Skipped(reason) => writeln!(out, "skipped {device}  {}: {reason}", finding.check)?,
-                Outcome::Failed(text) => {
+                CheckOutcome::Passed => writeln!(out, "passed  {device}  {}", finding.check)?,
+                CheckOutcome::Skipped(reason) => writeln!(out, "skipped {device}  {}: {reason}", finding.check)?,
+                CheckOutcome::Failed(text) => {
                     failed += 1;
                     writeln!(out, "FAILED  {device}  {}: {text}", finding.check)?;
                 }

@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, text};
-use device::{CallError, DeviceError, MemoryHome, MemoryInfo, MemoryKind, PlatformKind, Program};
+use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 use stats::PciAddress;
 
 use crate::api::Api;
@@ -436,7 +436,7 @@ unsafe impl Driver for Api {
         unsafe { kernels.unload(self) }
     }
 
-    fn program_load(&self, _device: c_int, program: &Program) -> Result<Kernels, DeviceError> {
+    fn program_load(&self, _device: c_int, program: &KernelModule) -> Result<Kernels, DeviceError> {
         Kernels::of_source(self, program.source, program.kernels)
     }
 

@@ -5,7 +5,7 @@
 use std::fs;
 
 use backend_host::{NodeFacts, platform};
-use device::conformance::{self, Outcome};
+use device::conformance::{self, CheckOutcome};
 use device::{DeviceError, HeapMemory, HostPair, Platform};
 use stats::IdSet;
 
@@ -21,12 +21,12 @@ fn the_contract_is_kept_on_every_node_of_this_machine() {
     let findings = conformance::check(&platform(&nodes()));
     for finding in &findings {
         match &finding.outcome {
-            Outcome::Passed => {}
-            Outcome::Skipped(reason) => println!("skipped: {}: {reason}", finding.check),
-            Outcome::Failed(text) => panic!("{:?}: {}: {text}", finding.device, finding.check),
+            CheckOutcome::Passed => {}
+            CheckOutcome::Skipped(reason) => println!("skipped: {}: {reason}", finding.check),
+            CheckOutcome::Failed(text) => panic!("{:?}: {}: {text}", finding.device, finding.check),
         }
     }
-    let passed = findings.iter().filter(|finding| finding.outcome == Outcome::Passed).count();
+    let passed = findings.iter().filter(|finding| finding.outcome == CheckOutcome::Passed).count();
     assert!(passed >= 22, "only {passed} checks could be made");
 }
 

@@ -20,7 +20,7 @@ pub enum MathLibrary {
 
 /// Kernels of one source, in the form that each family of devices takes. Every parameter of every kernel is a word of 64 bits.
 #[derive(Clone, Copy, Debug)]
-pub struct Program {
+pub struct KernelModule {
     /// What it is called in messages.
     pub name: &'static str,
     /// PTX texts for CUDA, each with the least compute capability that it is for (ten times the major number and the minor one), the least first.
@@ -44,9 +44,9 @@ pub enum Argument {
     Number(u64),
 }
 
-/// A part of a round. Each begins when the one before it has ended; only those of [`Step::Overlapped`] go on at once.
+/// A part of a round. Each begins when the one before it has ended; only those of [`RoundStep::Overlapped`] go on at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum RoundStep {
     /// Copies these bytes of the host range to the area.
     ToDevice(Range<usize>),
     /// Copies these bytes of the area to the host range.
@@ -91,7 +91,7 @@ pub struct Batch {
     pub at: Vec<(usize, usize)>,
 }
 
-impl Step {
+impl RoundStep {
     /// How many operations are queued for it, with those that hold overlapped steps together.
     pub fn count(&self) -> usize {
         match self {
@@ -128,7 +128,7 @@ pub trait Computer {
     /// it is this one.
     fn shared_thread(&mut self) {}
 
-    /// Whether it takes [`Step::Batch`].
+    /// Whether it takes [`RoundStep::Batch`].
     ///
     /// # Errors
     /// Why not.
@@ -138,7 +138,7 @@ pub trait Computer {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
-    fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError>;
+    fn start(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError>;
 
     /// Waits until so many of the calls of [`Computer::start`] since the last [`Computer::settle`] have had their steps done.
     ///
@@ -156,7 +156,7 @@ pub trait Computer {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] for steps outside of the memory, or the call that failed.
-    fn round(&mut self, steps: &[Step]) -> Result<(), DeviceError>;
+    fn round(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError>;
 
     /// Closes the latch.
     ///
@@ -168,7 +168,7 @@ pub trait Computer {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] without a `hold` before or for steps outside of the memory, or the call that failed. Opens the latch.
-    fn enqueue(&mut self, steps: &[Step], rounds: u32) -> Result<(), DeviceError>;
+    fn enqueue(&mut self, steps: &[RoundStep], rounds: u32) -> Result<(), DeviceError>;
 
     /// Opens the latch.
     ///

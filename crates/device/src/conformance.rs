@@ -2,7 +2,7 @@
 //!
 //! They are plain functions, not tests, because they must run where the hardware is: in a backend's tests against a
 //! stand-in, and in a program on a GPU node ([`check`] returns what was found, it prints nothing). A check that cannot be
-//! made on a device says why in [`Outcome::Skipped`]; it does not pass.
+//! made on a device says why in [`CheckOutcome::Skipped`]; it does not pass.
 //!
 //! Left out: speed (that is what numabench measures), and any time limit of their own. A backend that hangs, hangs its
 //! checks, and the caller's limit ends them: a thread stuck in a driver cannot be ended from inside the process.
@@ -23,7 +23,7 @@ use crate::{Copier, Device, DeviceError, DeviceId, HostMemory, HostPair, MemoryK
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// The device does what the contract says.
     Passed,
     /// It does not: what was expected and what was seen.
@@ -34,29 +34,29 @@ pub enum Outcome {
 
 /// One check on one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct CheckResult {
     /// What is checked, as a sentence.
     pub check: &'static str,
     /// The device; `None` for a check of the platform.
     pub device: Option<DeviceId>,
     /// What was found.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 /// Runs every check on the platform and on each of its devices.
-pub fn check(platform: &dyn Platform) -> Vec<Finding> {
+pub fn check(platform: &dyn Platform) -> Vec<CheckResult> {
     check_only(platform, &[])
 }
 
 /// The same, of those whose name has one of these words in it; of all where there are none.
-pub fn check_only(platform: &dyn Platform, words: &[&str]) -> Vec<Finding> {
+pub fn check_only(platform: &dyn Platform, words: &[&str]) -> Vec<CheckResult> {
     check_chosen(platform, |check| words.is_empty() || words.iter().any(|word| check.contains(word)))
 }
 
-fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<Finding> {
+fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<CheckResult> {
     let of_platform = identity::PLATFORM_CHECKS.iter().filter(|(check, _)| chosen(check));
-    let mut findings: Vec<Finding> =
-        of_platform.map(|(check, run)| Finding { check, device: None, outcome: outcome(run(platform)) }).collect();
+    let mut findings: Vec<CheckResult> =
+        of_platform.map(|(check, run)| CheckResult { check, device: None, outcome: outcome(run(platform)) }).collect();
     let mut known = Vec::new();
     for id in platform.devices().iter().map(|facts| facts.id) {
         // Instances of one partitioned GPU share its address, and `open` takes the first.
@@ -64,9 +64,9 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<F
             continue;
         }
         known.push(id);
-        let finding = |check, outcome| Finding { check, device: Some(id), outcome };
+        let finding = |check, outcome| CheckResult { check, device: Some(id), outcome };
         match platform.open(id) {
-            Err(error) => findings.push(finding("the device opens", Outcome::Failed(error.to_string()))),
+            Err(error) => findings.push(finding("the device opens", CheckOutcome::Failed(error.to_string()))),
             Ok(device) => {
                 let subject = Subject { platform, device: &*device };
                 let tables = [
@@ -103,11 +103,11 @@ impl From<DeviceError> for Halt {
     }
 }
 
-fn outcome(result: Result<(), Halt>) -> Outcome {
+fn outcome(result: Result<(), Halt>) -> CheckOutcome {
     match result {
-        Ok(()) => Outcome::Passed,
-        Err(Halt::Failed(text)) => Outcome::Failed(text),
-        Err(Halt::Skipped(reason)) => Outcome::Skipped(reason),
+        Ok(()) => CheckOutcome::Passed,
+        Err(Halt::Failed(text)) => CheckOutcome::Failed(text),
+        Err(Halt::Skipped(reason)) => CheckOutcome::Skipped(reason),
     }
 }
 

@@ -19,7 +19,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::pattern::Pattern;
+use crate::pattern::BytePattern;
 use crate::{DeviceError, HostPair};
 
 /// The most rounds one batch may queue between [`Copier::hold`] and [`Copier::finish`]: their marks are made beforehand.
@@ -172,14 +172,14 @@ pub trait Copier {
     ///
     /// # Errors
     /// [`DeviceError::Unsupported`] where [`crate::Capabilities::patterns`] says so, or as [`Copier::store`].
-    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError>;
+    fn fill(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError>;
 
     /// Compares the first `bytes` of an area with a pattern, on the device itself: the offset of the first word (of 8 bytes) that differs,
     /// or `None`. What differs can then be fetched.
     ///
     /// # Errors
     /// As [`Copier::fill`].
-    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError>;
+    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError>;
 
     /// Opens the latch, waits for copies in flight, frees the device's side, and gives the host ranges back as they are. Where waiting
     /// failed it gives nothing back and frees nothing: a driver may still read and write there.

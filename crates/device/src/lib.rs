@@ -6,7 +6,7 @@
 //! * [`PeerCopier`] moves bytes between two devices, [`Chaser`] follows a chain of loads through host memory;
 //! * [`Computer`] runs a program's kernels between pinned host memory and the device's own;
 //! * [`Buffer`] is an area whose address other libraries take;
-//! * [`Pattern`] is known bytes, the same on host and device;
+//! * [`BytePattern`] is known bytes, the same on host and device;
 //! * [`HostMemory`] is memory a copier may own: placed and proven by its maker, pinned by a device;
 //! * [`conformance`] holds the checks that every backend's tests run.
 //!
@@ -32,11 +32,11 @@ pub use answerer::Answerer;
 pub use buffer::Buffer;
 pub use capability::{Capabilities, Latch};
 pub use chase::Chaser;
-pub use computer::{Argument, Batch, Computer, MOST_ARGUMENTS, MathLibrary, Program, Step};
+pub use computer::{Argument, Batch, Computer, KernelModule, MOST_ARGUMENTS, MathLibrary, RoundStep};
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
 pub use host_pair::HostPair;
-pub use pattern::{Difference, Pattern};
+pub use pattern::{BytePattern, Difference};
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
 pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};
 pub use sys::{HeapMemory, HostMemory, MemoryKind};

@@ -13,9 +13,9 @@ const PAGE_WORDS: u64 = PAGE_BYTES as u64 / 8;
 /// 2⁶⁴ divided by the golden ratio, made odd.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Which bytes. Equal patterns are equal bytes; a changed key changes (nearly) every word, [`Pattern::inverted`] every byte.
+/// Which bytes. Equal patterns are equal bytes; a changed key changes (nearly) every word, [`BytePattern::inverted`] every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pattern {
+pub struct BytePattern {
     /// The key of every word but the first of each page.
     pub key: u64,
     /// The key of the first word of each page.
@@ -43,7 +43,7 @@ const fn mix(value: u64) -> u64 {
     value.wrapping_add(value << 9)
 }
 
-impl Pattern {
+impl BytePattern {
     /// The pattern of one key, pages' first words included.
     pub const fn new(key: u64) -> Self {
         Self { key, page_key: key, invert: 0 }
@@ -147,7 +147,7 @@ mod tests {
 
     const LENGTHS: [usize; 9] = [1, 4, 7, 8, 9, 4096, 4097, 4099 + 8, 100_003];
 
-    fn filled(pattern: Pattern, len: usize) -> Vec<u8> {
+    fn filled(pattern: BytePattern, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         pattern.fill(0, &mut bytes);
         bytes
@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn what_was_filled_compares_equal_at_every_length() {
         for len in LENGTHS {
-            let pattern = Pattern::new(42).with_page_key(7);
+            let pattern = BytePattern::new(42).with_page_key(7);
             assert_eq!(pattern.compare(0, &filled(pattern, len)), Ok(()), "{len}");
         }
     }
 
     #[test]
     fn a_range_filled_piece_by_piece_is_the_same() {
-        let (pattern, whole) = (Pattern::new(3), filled(Pattern::new(3), 5 * PAGE_BYTES + 5));
+        let (pattern, whole) = (BytePattern::new(3), filled(BytePattern::new(3), 5 * PAGE_BYTES + 5));
         let mut pieces = vec![0; whole.len()];
         let (first, second) = pieces.split_at_mut(2 * PAGE_BYTES);
         pattern.fill(0, first);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn one_wrong_byte_is_found_where_it_is() {
         for wrong in [0, 5, 4095, 4096, 4104, 10_002] {
-            let pattern = Pattern::new(42);
+            let pattern = BytePattern::new(42);
             let mut bytes = filled(pattern, 10_003);
             let expected = bytes[wrong];
             bytes[wrong] ^= 0x10;
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn inverted_bytes_differ_at_every_place() {
         for len in LENGTHS {
-            let (bytes, inverted) = (filled(Pattern::new(9), len), filled(Pattern::new(9).inverted(), len));
+            let (bytes, inverted) = (filled(BytePattern::new(9), len), filled(BytePattern::new(9).inverted(), len));
             assert!(bytes.iter().zip(&inverted).all(|(a, b)| *a == !*b), "{len}");
         }
     }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_first_word_of_each_page_can_be_changed_and_told_alone() {
         for len in LENGTHS {
-            let (old, new) = (Pattern::new(1), Pattern::new(1).with_page_key(2));
+            let (old, new) = (BytePattern::new(1), BytePattern::new(1).with_page_key(2));
             let mut bytes = filled(old, len);
             assert!(new.compare_page_words(&bytes).is_err(), "{len}");
             new.fill_page_words(&mut bytes);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_wrong_first_word_is_found_in_whatever_page_it_is() {
-        let pattern = Pattern::new(42);
+        let pattern = BytePattern::new(42);
         for wrong in [0, PAGE_BYTES + 7, 2 * PAGE_BYTES + 1] {
             let mut bytes = filled(pattern, 2 * PAGE_BYTES + 5);
             bytes[wrong] ^= 1;
@@ -220,7 +220,7 @@ mod tests {
     fn words_do_not_repeat_and_each_byte_of_a_word_varies() {
         // Interpreted, as many as otherwise take a quarter of an hour.
         let count = if cfg!(miri) { 2_000 } else { 100_000 };
-        let words: Vec<u64> = (0..count).map(|index| Pattern::new(5).word(index)).collect();
+        let words: Vec<u64> = (0..count).map(|index| BytePattern::new(5).word(index)).collect();
         let mut sorted = words.clone();
         sorted.sort_unstable();
         sorted.dedup();

@@ -5,7 +5,7 @@
 //! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
 //! host memory; [`PeerCopier::path`] says which it is.
 
-use crate::{CopyBy, DeviceError, Difference, Pattern};
+use crate::{BytePattern, CopyBy, DeviceError, Difference};
 
 /// One end of a copy between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,13 +53,13 @@ pub trait PeerCopier {
     ///
     /// # Errors
     /// The call that failed.
-    fn fill(&mut self, end: PeerEnd, pattern: Pattern, bytes: usize) -> Result<(), DeviceError>;
+    fn fill(&mut self, end: PeerEnd, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError>;
 
     /// Compares the first `bytes` at the destination with a pattern: the first byte that differs. Untimed.
     ///
     /// # Errors
     /// The call that failed.
-    fn compare(&mut self, pattern: Pattern, bytes: usize) -> Result<Option<Difference>, DeviceError>;
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError>;
 
     /// One copy, waited for.
     ///

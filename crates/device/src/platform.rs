@@ -6,8 +6,8 @@ use std::fmt;
 use stats::PciAddress;
 
 use crate::{
-    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, DeviceError, HostMemory, HostPair, MathLibrary,
-    MemoryKind, PeerCopier, PeerEnd, Program,
+    Answerer, Buffer, Capabilities, Chaser, Computer, Copier, DeviceError, HostMemory, HostPair, KernelModule,
+    MathLibrary, MemoryKind, PeerCopier, PeerEnd,
 };
 
 /// Which family of devices a platform drives.
@@ -226,7 +226,7 @@ pub trait Device: Any {
     /// failed.
     fn computer(
         &self,
-        program: &Program,
+        program: &KernelModule,
         host: Box<dyn HostMemory>,
         bytes: usize,
     ) -> Result<Box<dyn Computer>, DeviceError> {

@@ -1,7 +1,7 @@
 //! What MPI is given a device's addresses for, one operation at a time: known bytes in, all of what arrives compared. MPI may end the process in any of them, so who
 //! runs this is watched from outside.
 
-use device::{Difference, Pattern as Bytes};
+use device::{BytePattern as Bytes, Difference};
 
 use crate::calls::Halves;
 use crate::case::MessagePath;

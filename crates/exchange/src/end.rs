@@ -2,7 +2,7 @@
 //!
 //! Over and above MPI there is nothing in a round but the path's own copies: two ranks that do the same rounds need no other word.
 
-use device::{Difference, Pattern as Bytes};
+use device::{BytePattern as Bytes, Difference};
 use engine::clock;
 use ranks::Exchange;
 

@@ -112,7 +112,7 @@ pub struct Attempt {
 
 #[cfg(test)]
 mod tests {
-    use device::Pattern as Bytes;
+    use device::BytePattern as Bytes;
 
     use super::*;
 

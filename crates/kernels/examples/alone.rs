@@ -8,7 +8,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use device::{HeapMemory, HostMemory, MemoryKind, Platform, Step};
+use device::{HeapMemory, HostMemory, MemoryKind, Platform, RoundStep};
 use kernels::{By, Kernel, LARGEST_CLASS, Part, Size};
 
 const RUNS: u32 = 10;
@@ -49,9 +49,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let mut computer = device.computer(problem.program(), memory, layout.device_bytes())?;
         let load_ms = began.elapsed().as_secs_f64() * 1e3;
         let runs = problem.launches();
-        let to_device = [Step::ToDevice(0..layout.input)];
-        let to_host = [Step::ToHost(layout.output_at..layout.output_at + layout.output)];
-        let mut timed = |steps: &[Step], runs: u32| -> Result<f64, device::DeviceError> {
+        let to_device = [RoundStep::ToDevice(0..layout.input)];
+        let to_host = [RoundStep::ToHost(layout.output_at..layout.output_at + layout.output)];
+        let mut timed = |steps: &[RoundStep], runs: u32| -> Result<f64, device::DeviceError> {
             let mut ends = Vec::new();
             computer.round(steps)?;
             computer.hold()?;
@@ -68,16 +68,16 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let d2h = timed(&to_host, 1)?;
         // Where the problem has parts the result that is checked is theirs, of transfers that are overlapped.
         let part = |part: Part| {
-            let input = part.input.into_iter().map(Step::ToDevice);
-            input.chain([part.launch, Step::ToHost(part.output)]).collect::<Vec<_>>()
+            let input = part.input.into_iter().map(RoundStep::ToDevice);
+            input.chain([part.launch, RoundStep::ToHost(part.output)]).collect::<Vec<_>>()
         };
-        let parts: Vec<Step> = problem.parts().into_iter().flat_map(part).collect();
+        let parts: Vec<RoundStep> = problem.parts().into_iter().flat_map(part).collect();
         let result = layout.output_at..layout.output_at + layout.output;
         let mut whole = h2d + run + d2h;
         if !parts.is_empty() {
             computer.host()[result.clone()].fill(0xff);
-            computer.round(&[Step::ToDevice(result)])?;
-            let steps = [Step::Overlapped(parts)];
+            computer.round(&[RoundStep::ToDevice(result)])?;
+            let steps = [RoundStep::Overlapped(parts)];
             let began = Instant::now();
             computer.round(&steps)?;
             whole = began.elapsed().as_secs_f64() * 1e9;

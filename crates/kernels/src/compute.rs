@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{Computer, DeviceError, Difference, Pattern, Step};
+use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
 use engine::{Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
@@ -38,9 +38,9 @@ pub(crate) struct Compute<'a> {
     /// Who helps to write and to look at results.
     helpers: Helpers,
     timing: Timing,
-    steps: Vec<Step>,
+    steps: Vec<RoundStep>,
     /// What a copy moves.
-    pattern: Pattern,
+    pattern: BytePattern,
 }
 
 impl<'a> Compute<'a> {
@@ -53,7 +53,7 @@ impl<'a> Compute<'a> {
         let steps = steps(what, made.as_deref().map(|made| &*made.problem));
         // Behind a latch a longer queue may fill the driver's, which then blocks. Rounds so long lose nothing by the host's clock.
         let timing = if count(&steps) > QUEUED_STEPS { Timing::Host } else { timing };
-        let pattern = Pattern::new(stats::random::mix(pass + 1));
+        let pattern = BytePattern::new(stats::random::mix(pass + 1));
         Self { computer, what, made, helpers: helpers.clone(), timing, steps, pattern }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Compute<'a> {
             let sent = self.what == What::ToHost;
             let [on_device, on_host] = if sent { [self.pattern, self.other()] } else { [self.other(), self.pattern] };
             self.write_pattern(on_device)?;
-            self.computer.round(&[Step::ToDevice(0..COPY_BYTES)])?;
+            self.computer.round(&[RoundStep::ToDevice(0..COPY_BYTES)])?;
             on_host.fill_page_words(lent(self.computer.host(), COPY_BYTES)?);
             return Ok(());
         };
@@ -75,17 +75,17 @@ impl<'a> Compute<'a> {
             let line = page.len().min(LINE);
             page[..line].fill(WRONG);
         }
-        self.computer.round(&[Step::ToDevice(result)])
+        self.computer.round(&[RoundStep::ToDevice(result)])
     }
 }
 
 impl Compute<'_> {
     /// The pattern that differs from this block's in the first word of each page.
-    fn other(&self) -> Pattern {
+    fn other(&self) -> BytePattern {
         self.pattern.with_page_key(!self.pattern.page_key)
     }
 
-    fn write_pattern(&mut self, pattern: Pattern) -> Result<(), DeviceError> {
+    fn write_pattern(&mut self, pattern: BytePattern) -> Result<(), DeviceError> {
         let to = lent(self.computer.host(), COPY_BYTES)?;
         self.helpers.share(to, SHARED_GRAIN, |at, part| pattern.fill(at as u64, part));
         Ok(())
@@ -105,44 +105,44 @@ impl Compute<'_> {
 }
 
 /// How many operations are queued for them.
-fn count(steps: &[Step]) -> usize {
-    steps.iter().map(Step::count).sum()
+fn count(steps: &[RoundStep]) -> usize {
+    steps.iter().map(RoundStep::count).sum()
 }
 
 /// What one round does.
-fn steps(what: What, problem: Option<&dyn Problem>) -> Vec<Step> {
+fn steps(what: What, problem: Option<&dyn Problem>) -> Vec<RoundStep> {
     match (what, problem) {
         (What::WithTransfers { iterations, .. }, Some(problem)) => with_transfers(problem, iterations),
         (What::Resident { .. }, Some(problem)) => problem.launches(),
-        (What::ToHost, _) => vec![Step::ToHost(0..COPY_BYTES)],
-        _ => vec![Step::ToDevice(0..COPY_BYTES)],
+        (What::ToHost, _) => vec![RoundStep::ToHost(0..COPY_BYTES)],
+        _ => vec![RoundStep::ToDevice(0..COPY_BYTES)],
     }
 }
 
 /// The input to the device, so many runs, the result back. Where the problem has parts the first run goes along with the input and the last one with the result.
-fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<Step> {
+fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
     let (layout, parts) = (problem.layout(), problem.parts());
     let again = |runs: u32| (0..runs).flat_map(|_| problem.launches());
     if parts.is_empty() {
-        let mut steps = vec![Step::ToDevice(0..layout.input)];
+        let mut steps = vec![RoundStep::ToDevice(0..layout.input)];
         steps.extend(again(iterations));
-        steps.push(Step::ToHost(layout.output_at..layout.output_at + layout.output));
+        steps.push(RoundStep::ToHost(layout.output_at..layout.output_at + layout.output));
         return steps;
     }
     let [mut first, mut last] = [Vec::new(), Vec::new()];
     for Part { input, launch, output } in parts {
-        first.extend(input.into_iter().map(Step::ToDevice));
+        first.extend(input.into_iter().map(RoundStep::ToDevice));
         if iterations == 1 {
-            first.extend([launch, Step::ToHost(output)]);
+            first.extend([launch, RoundStep::ToHost(output)]);
         } else {
             first.push(launch.clone());
-            last.extend([launch, Step::ToHost(output)]);
+            last.extend([launch, RoundStep::ToHost(output)]);
         }
     }
-    let mut steps = vec![Step::Overlapped(first)];
+    let mut steps = vec![RoundStep::Overlapped(first)];
     if iterations > 1 {
         steps.extend(again(iterations - 2));
-        steps.push(Step::Overlapped(last));
+        steps.push(RoundStep::Overlapped(last));
     }
     steps
 }
@@ -214,7 +214,7 @@ impl Work for Compute<'_> {
         let Some(made) = self.made.clone() else {
             if self.what == What::ToDevice {
                 self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
-                self.computer.round(&[Step::ToHost(0..COPY_BYTES)]).map_err(fault)?;
+                self.computer.round(&[RoundStep::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
             let corrupt = |Difference { offset, expected, got }| Trouble::Corrupt(Mismatch { offset, expected, got });
             return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(corrupt);
@@ -222,7 +222,7 @@ impl Work for Compute<'_> {
         let layout = made.problem.layout();
         if matches!(self.what, What::Resident { .. }) {
             let result = layout.output_at..layout.output_at + layout.output;
-            self.computer.round(&[Step::ToHost(result)]).map_err(fault)?;
+            self.computer.round(&[RoundStep::ToHost(result)]).map_err(fault)?;
         }
         let (input, output) =
             lent(self.computer.host(), layout.host_bytes()).map_err(fault)?.split_at_mut(layout.output_at);

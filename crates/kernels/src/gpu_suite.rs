@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use device::{Computer, HostMemory, MemoryKind, Pattern, Platform, Program, Step};
+use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
     Bound, Failure, Helpers, Latch, Look, Order, Pages, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
     Worker,
@@ -92,7 +92,7 @@ impl GpuSuite {
         (self.places.iter().filter(|place| place.node == node).count() * self.host_bytes() + kept) as u64
     }
 
-    fn program(&self, what: What) -> Result<&'static Program, Failure> {
+    fn program(&self, what: What) -> Result<&'static KernelModule, Failure> {
         if let What::Pieces(_) = what {
             return Ok(&PIECES);
         }
@@ -139,7 +139,7 @@ struct Held {
     allocation: u32,
     holds: Option<Kernel>,
     /// What lies there of pieces.
-    laid: Option<Pattern>,
+    laid: Option<BytePattern>,
 }
 
 /// One rank's end.
@@ -221,7 +221,7 @@ impl Site for GpuSite {
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.computer(program, memory, bytes));
         let mut computer = made.map_err(|error| failure(Stage::Allocate, &error))?;
         if let Some(problem) = problem {
-            let copied = computer.round(&[Step::ToDevice(0..problem.layout().input)]);
+            let copied = computer.round(&[RoundStep::ToDevice(0..problem.layout().input)]);
             copied.map_err(|error| failure(Stage::Allocate, &error))?;
             if problem.program().library.is_some() {
                 // A library loads and allocates when it is first called, and waits for the device: not behind a latch.

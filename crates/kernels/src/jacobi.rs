@@ -2,7 +2,7 @@
 //!
 //! Every way gives the same bits: the order of the additions is one, a product with 0.25 is exact, and a largest change does not depend on an order.
 
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::program::JACOBI;
 
@@ -128,21 +128,21 @@ impl Field {
 }
 
 /// The GPU's kernels.
-pub fn program() -> &'static Program {
+pub fn program() -> &'static KernelModule {
     &JACOBI
 }
 
 /// A step on a GPU over the inner rows `rows` (from 1 on), from the field at one offset of the area to that at another; the largest change is kept at the offset
 /// `largest`, in a word of 64 bits that is 0 before.
 /// Nothing where there are no rows.
-pub fn launch(field: Field, [from, to]: [usize; 2], rows: std::ops::Range<usize>, largest: usize) -> Option<Step> {
+pub fn launch(field: Field, [from, to]: [usize; 2], rows: std::ops::Range<usize>, largest: usize) -> Option<RoundStep> {
     if rows.is_empty() {
         return None;
     }
     let first_cell = field.row_at(1);
     let number = |number: usize| Argument::Number(number as u64);
     let across = (field.columns * field.precision.bytes()).div_ceil(THREADS * THREAD_BYTES);
-    Some(Step::Launch {
+    Some(RoundStep::Launch {
         kernel: usize::from(field.precision == Precision::Double),
         blocks: (across * rows.len().div_ceil(STRIP)) as u32,
         threads: THREADS as u32,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use device::{Argument, MemoryKind, Step};
+use device::{Argument, MemoryKind, RoundStep};
 
 /// A thread of the device takes so many bytes at a time.
 pub const MOVING_GRAIN: usize = 16;
@@ -83,10 +83,10 @@ impl Moving {
         if self.touch == Touch::InTurns { 2 * self.bytes } else { self.bytes }
     }
 
-    fn launch(&self, kernel: usize, number: Option<u64>) -> Step {
+    fn launch(&self, kernel: usize, number: Option<u64>) -> RoundStep {
         let count = Argument::Number((self.bytes / MOVING_GRAIN) as u64);
         let arguments = [Argument::Area(0), Argument::Host(0), count].into_iter();
-        Step::Launch {
+        RoundStep::Launch {
             kernel,
             blocks: BLOCKS as u32,
             threads: THREADS,
@@ -95,17 +95,17 @@ impl Moving {
     }
 
     /// The device writes all words.
-    pub(crate) fn write(&self, key: u64) -> Step {
+    pub(crate) fn write(&self, key: u64) -> RoundStep {
         self.launch(WRITE, Some(key))
     }
 
     /// The device reads all words.
-    pub(crate) fn read(&self) -> Step {
+    pub(crate) fn read(&self) -> RoundStep {
         self.launch(READ, None)
     }
 
     /// The device adds one to all words.
-    pub(crate) fn add(&self) -> Step {
+    pub(crate) fn add(&self) -> RoundStep {
         self.launch(ADD, Some(1))
     }
 

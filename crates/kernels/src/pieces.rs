@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use device::{Argument, Batch, Step};
+use device::{Argument, Batch, RoundStep};
 
 /// A piece is a multiple of this.
 pub const PIECE_GRAIN: usize = 4096;
@@ -122,13 +122,13 @@ impl Pieces {
     }
 
     /// The kernel's launch between the device's range and another one with this step.
-    fn launch(&self, other: Argument, other_step: usize) -> Step {
+    fn launch(&self, other: Argument, other_step: usize) -> RoundStep {
         let [_, area] = self.begins();
         let [_, area_step] = self.steps();
         let parts = self.count * (self.bytes / PIECE_GRAIN);
         let numbers = [self.bytes, self.count, area_step, other_step, self.slots(), usize::from(self.to_device)];
         let numbers = numbers.map(|number| Argument::Number(number as u64));
-        Step::Launch {
+        RoundStep::Launch {
             kernel: PIECES_KERNEL,
             blocks: parts.min(MOST_BLOCKS) as u32,
             threads: THREADS,
@@ -137,19 +137,19 @@ impl Pieces {
     }
 
     /// What is queued for all of them.
-    pub(crate) fn queued(&self, places: &[(usize, usize)]) -> Vec<Step> {
+    pub(crate) fn queued(&self, places: &[(usize, usize)]) -> Vec<RoundStep> {
         let ([host, device], [host_step, device_step]) = (self.begins(), self.steps());
         let at = |(in_host, in_area): &(usize, usize)| (host + in_host, device + in_area);
         let one = |place| {
             let (in_host, in_area) = at(place);
             let range = in_host..in_host + self.bytes;
-            if self.to_device { Step::ToDeviceAt(range, in_area) } else { Step::ToHostFrom(range, in_area) }
+            if self.to_device { RoundStep::ToDeviceAt(range, in_area) } else { RoundStep::ToHostFrom(range, in_area) }
         };
         match self.way {
             Way::Loop => places.iter().map(one).collect(),
             Way::Batch => {
                 let (to_device, bytes) = (self.to_device, self.bytes);
-                vec![Step::Batch(Arc::new(Batch { to_device, bytes, at: places.iter().map(at).collect() }))]
+                vec![RoundStep::Batch(Arc::new(Batch { to_device, bytes, at: places.iter().map(at).collect() }))]
             }
             Way::Kernel => vec![self.launch(Argument::Host(host), host_step)],
             Way::Packed => {
@@ -158,12 +158,12 @@ impl Pieces {
                 let in_host = if host_step == 1 { all(host) } else { packed.clone() };
                 let in_area = if device_step == 1 { device } else { packed.start };
                 let copy = if self.to_device {
-                    Step::ToDeviceAt(in_host, in_area)
+                    RoundStep::ToDeviceAt(in_host, in_area)
                 } else {
-                    Step::ToHostFrom(in_host, in_area)
+                    RoundStep::ToHostFrom(in_host, in_area)
                 };
                 let spread = (device_step != 1).then(|| self.launch(Argument::Area(packed.start), 1));
-                let mut steps: Vec<Step> = [Some(copy), spread].into_iter().flatten().collect();
+                let mut steps: Vec<RoundStep> = [Some(copy), spread].into_iter().flatten().collect();
                 if !self.to_device {
                     steps.reverse();
                 }

@@ -11,7 +11,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use device::{Program, Step};
+use device::{KernelModule, RoundStep};
 
 /// What a problem's amount of work is counted in, as SHOC counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,7 +107,7 @@ pub struct Part {
     /// What it needs of the input beside what parts before it need, by offset.
     pub input: Vec<Range<usize>>,
     /// What is launched.
-    pub launch: Step,
+    pub launch: RoundStep,
     /// What it makes of the result, by offset.
     pub output: Range<usize>,
 }
@@ -144,10 +144,10 @@ pub trait Problem: Send + Sync {
     }
 
     /// The GPU's kernels.
-    fn program(&self) -> &'static Program;
+    fn program(&self) -> &'static KernelModule;
 
     /// One run on a GPU.
-    fn launches(&self) -> Vec<Step>;
+    fn launches(&self) -> Vec<RoundStep>;
 
     /// The same run by parts whose transfers and launches go on at once; none where the problem does not divide, and one step follows the other.
     fn parts(&self) -> Vec<Part> {

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use device::{Computer, DeviceError, Difference, Pattern, Step};
+use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
 use engine::{Failure, Helpers, Mismatch, Stage, Timing, Told, Trouble, Work};
 use pingpong::failure;
 
@@ -17,10 +17,10 @@ pub(crate) struct Sending<'a> {
     computer: &'a mut dyn Computer,
     pieces: Pieces,
     places: Vec<(usize, usize)>,
-    steps: Vec<Step>,
+    steps: Vec<RoundStep>,
     helpers: Helpers,
     /// What lies in the range that is sent, on both sides, where something does.
-    laid: &'a mut Option<Pattern>,
+    laid: &'a mut Option<BytePattern>,
     page_key: u64,
     /// Nanoseconds of the last round in which the host packed or was in calls.
     busy_ns: f64,
@@ -30,7 +30,7 @@ impl<'a> Sending<'a> {
     pub(crate) fn new(
         computer: &'a mut dyn Computer,
         pieces: Pieces,
-        laid: &'a mut Option<Pattern>,
+        laid: &'a mut Option<BytePattern>,
         (helpers, pass): (&Helpers, u64),
     ) -> Self {
         let places = pieces.places();
@@ -48,10 +48,10 @@ impl<'a> Sending<'a> {
     }
 
     /// Puts the pattern in the range that is sent, on the side that sends; what has been there only gets other first words of pages.
-    fn lay_pattern(&mut self) -> Result<Pattern, DeviceError> {
+    fn lay_pattern(&mut self) -> Result<BytePattern, DeviceError> {
         let (sent, key) = (self.pieces.sent(), self.page_key);
         let known = self.laid.take();
-        let pattern = known.unwrap_or_else(|| Pattern::new(!key)).with_page_key(key);
+        let pattern = known.unwrap_or_else(|| BytePattern::new(!key)).with_page_key(key);
         let helpers = self.helpers.clone();
         let to = &mut self.host()?[sent.clone()];
         match known {
@@ -59,7 +59,7 @@ impl<'a> Sending<'a> {
             None => helpers.share(to, SHARED_GRAIN, |at, part| pattern.fill(at as u64, part)),
         }
         if known.is_none() || !self.pieces.to_device {
-            self.computer.round(&[Step::ToDevice(sent)])?;
+            self.computer.round(&[RoundStep::ToDevice(sent)])?;
         }
         *self.laid = Some(pattern);
         Ok(pattern)
@@ -70,7 +70,7 @@ impl<'a> Sending<'a> {
         let arrived = self.pieces.arrived();
         wipe(&mut self.host()?[arrived.clone()]);
         if self.pieces.to_device {
-            self.computer.round(&[Step::ToDevice(arrived)])?;
+            self.computer.round(&[RoundStep::ToDevice(arrived)])?;
         }
         Ok(())
     }
@@ -107,10 +107,10 @@ impl<'a> Sending<'a> {
     /// The first byte of a piece that is not the one that was sent.
     fn compare(&mut self) -> Result<Option<Difference>, DeviceError> {
         let Pieces { to_device, bytes, count, .. } = self.pieces;
-        let (arrived, pattern) = (self.pieces.arrived(), self.laid.unwrap_or_else(|| Pattern::new(0)));
+        let (arrived, pattern) = (self.pieces.arrived(), self.laid.unwrap_or_else(|| BytePattern::new(0)));
         if to_device {
             wipe(&mut self.host()?[arrived.clone()]);
-            self.computer.round(&[Step::ToHost(arrived.clone())])?;
+            self.computer.round(&[RoundStep::ToHost(arrived.clone())])?;
         }
         let mut sent_at = vec![None; 2 * count];
         for (in_host, in_area) in &self.places {

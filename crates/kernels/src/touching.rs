@@ -9,7 +9,7 @@
 
 use std::hint::black_box;
 
-use device::{Computer, DeviceError, Step};
+use device::{Computer, DeviceError, RoundStep};
 use engine::{Failure, Look, Mismatch, Pages, Stage, Timing, Told, Trouble, Work};
 use pingpong::failure;
 
@@ -60,7 +60,7 @@ impl<'a> Touching<'a> {
     }
 
     /// Has the device do it, waited for.
-    fn done(&mut self, step: Step) -> Result<(), DeviceError> {
+    fn done(&mut self, step: RoundStep) -> Result<(), DeviceError> {
         self.computer()?.round(&[step])
     }
 
@@ -86,7 +86,7 @@ impl<'a> Touching<'a> {
                 Ok(())
             }
             (Touch::Prefetch, side) => {
-                self.done(Step::Prefetch { range: 0..self.moving.bytes, to_device: side == Side::Device })
+                self.done(RoundStep::Prefetch { range: 0..self.moving.bytes, to_device: side == Side::Device })
             }
             (Touch::InTurns, _) => {
                 self.done(self.moving.add())?;
@@ -104,7 +104,7 @@ impl<'a> Touching<'a> {
             self.done(moving.read())?;
         }
         let told = moving.told();
-        self.done(Step::ToHostFrom(told.clone(), 0))?;
+        self.done(RoundStep::ToHostFrom(told.clone(), 0))?;
         let found = moving::read(&lent(self.computer()?.host(), moving.memory_bytes())?[told]);
         let right = moving.weighted_sum(key);
         Ok(if found == right {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use device::{Computer, Device, DeviceError, MemoryKind, Step};
+use device::{Computer, Device, DeviceError, MemoryKind, RoundStep};
 use engine::{Bound, Helpers, PlacedMemory, clock};
 use kernels::jacobi::{Cell, Field, Precision, launch, program};
 
@@ -132,11 +132,11 @@ impl GpuFields {
             let range = layout.room..layout.room + rows.len() * row_bytes;
             let into = lent(self.computer.host(), range.clone())?;
             rows::fill(solution, &share, rows, wave, bytemuck::cast_slice_mut::<u8, T>(into));
-            let to =
-                [false, true].map(|second| Step::ToDeviceAt(range.clone(), layout.field_at(second) + row * row_bytes));
+            let to = [false, true]
+                .map(|second| RoundStep::ToDeviceAt(range.clone(), layout.field_at(second) + row * row_bytes));
             self.computer.round(&to)?;
         }
-        self.computer.round(&[Step::ToDevice(0..WORDS * WORD)])?;
+        self.computer.round(&[RoundStep::ToDevice(0..WORDS * WORD)])?;
         (self.second, self.iterations, self.word) = (false, 0, 0);
         Ok(())
     }
@@ -158,7 +158,8 @@ impl GpuFields {
         for row in (1..layout.field.rows + 1).step_by(layout.rows_at_once()) {
             let rows = row..(row + layout.rows_at_once()).min(layout.field.rows + 1);
             let range = layout.room..layout.room + rows.len() * row_bytes;
-            self.computer.round(&[Step::ToHostFrom(range.clone(), layout.field_at(self.second) + row * row_bytes)])?;
+            self.computer
+                .round(&[RoundStep::ToHostFrom(range.clone(), layout.field_at(self.second) + row * row_bytes)])?;
             let from = lent(self.computer.host(), range)?;
             if let Err(wrong) =
                 rows::check(solution, &share, rows, self.iterations, bytemuck::cast_slice::<u8, T>(from))
@@ -216,19 +217,19 @@ impl GpuFields {
     }
 
     /// The kernels of one iteration over these rows, the first of which begin with a word that is 0.
-    fn step(&mut self, rows: &[Range<usize>]) -> Vec<Step> {
+    fn step(&mut self, rows: &[Range<usize>]) -> Vec<RoundStep> {
         self.word = (self.word + 1) % WORDS;
         // The window's words are 0 and stay it.
-        let clear = (self.word == 0).then_some(Step::ToDevice(0..WORDS * WORD));
+        let clear = (self.word == 0).then_some(RoundStep::ToDevice(0..WORDS * WORD));
         clear.into_iter().chain(self.kernels(rows)).collect()
     }
 
-    fn kernels(&self, rows: &[Range<usize>]) -> Vec<Step> {
+    fn kernels(&self, rows: &[Range<usize>]) -> Vec<RoundStep> {
         let fields = [self.second, !self.second].map(|second| self.layout.field_at(second));
         rows.iter().filter_map(|rows| launch(self.layout.field, fields, rows.clone(), self.word * WORD)).collect()
     }
 
-    fn start(&mut self, steps: &[Step]) -> Result<(), DeviceError> {
+    fn start(&mut self, steps: &[RoundStep]) -> Result<(), DeviceError> {
         if self.starts >= STARTS {
             self.settle()?;
         }
@@ -244,7 +245,7 @@ impl GpuFields {
     /// The largest change of the last iteration.
     fn residual(&mut self) -> Result<f64, LaplaceFault> {
         let range = self.layout.kept..self.layout.kept + WORD;
-        self.computer.round(&[Step::ToHostFrom(range.clone(), self.word * WORD)])?;
+        self.computer.round(&[RoundStep::ToHostFrom(range.clone(), self.word * WORD)])?;
         let bytes = lent(self.computer.host(), range)?;
         Ok(match self.layout.field.precision {
             Precision::Single => f64::from(bytemuck::pod_read_unaligned::<f32>(&bytes[..4])),
@@ -261,11 +262,11 @@ impl GpuFields {
     }
 
     /// Copies of halos between the newer field and the window.
-    fn halo_copies(&self, sent: bool) -> Vec<Step> {
+    fn halo_copies(&self, sent: bool) -> Vec<RoundStep> {
         let newer = self.layout.field_at(!self.second);
         let copy = |(row, range): (usize, Range<usize>)| {
             let at = newer + self.layout.field.row_at(row);
-            if sent { Step::ToHostFrom(range, at) } else { Step::ToDeviceAt(range, at) }
+            if sent { RoundStep::ToHostFrom(range, at) } else { RoundStep::ToDeviceAt(range, at) }
         };
         self.halo_rows(sent).into_iter().map(copy).collect()
     }

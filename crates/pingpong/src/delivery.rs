@@ -13,7 +13,7 @@
 //!
 //! A copy that is done twice leaves the right bytes; it shows in the time.
 
-use device::{Area, Copier, DeviceError, Difference, Direction, Pattern};
+use device::{Area, BytePattern, Copier, DeviceError, Difference, Direction};
 use engine::{Failure, Mismatch, Stage, Trouble};
 
 use crate::case::Case;
@@ -31,13 +31,13 @@ pub(crate) struct Delivery {
     bytes: usize,
     by_device: bool,
     /// What goes to the device (and, with one direction or a round trip, comes back).
-    sent: Pattern,
+    sent: BytePattern,
     /// What comes from the device where both directions move at once.
-    returned: Pattern,
+    returned: BytePattern,
 }
 
 /// As sent in the round that does not count: the first word of each page is another one.
-fn stale(pattern: Pattern) -> Pattern {
+fn stale(pattern: BytePattern) -> BytePattern {
     pattern.with_page_key(!pattern.key)
 }
 
@@ -55,7 +55,7 @@ fn mixed(seed: u64, parts: &[u64]) -> u64 {
 /// What lies in the host memory that copies read: as many bytes of one pattern as a copy needed yet, but for pages' first words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
-    pattern: Pattern,
+    pattern: BytePattern,
     /// So many bytes of it are there, but for the first ones.
     laid: usize,
     /// So many of the first bytes are what the host put there for a small copy.
@@ -65,7 +65,7 @@ pub(crate) struct Source {
 impl Source {
     /// Nothing of it is there yet.
     pub(crate) fn of(seed: u64, rank: usize, allocation: u32) -> Self {
-        Self { pattern: Pattern::new(mixed(!seed, &[rank as u64, u64::from(allocation)])), laid: 0, spoiled: 0 }
+        Self { pattern: BytePattern::new(mixed(!seed, &[rank as u64, u64::from(allocation)])), laid: 0, spoiled: 0 }
     }
 
     /// Has the device lay out what is missing of the first `bytes`.
@@ -93,12 +93,12 @@ impl Delivery {
         let key = |area| key(seed, rank, case.index, pass, area);
         let by_device = patterns && case.bytes >= BY_DEVICE_FROM_BYTES;
         let lasting = by_device && case.direction != Direction::D2h;
-        let sent = if lasting { source.pattern.with_page_key(key(0)) } else { Pattern::new(key(0)) };
-        Self { direction: case.direction, bytes: case.bytes, by_device, sent, returned: Pattern::new(key(1)) }
+        let sent = if lasting { source.pattern.with_page_key(key(0)) } else { BytePattern::new(key(0)) };
+        Self { direction: case.direction, bytes: case.bytes, by_device, sent, returned: BytePattern::new(key(1)) }
     }
 
     /// What arrives in the destination.
-    fn arriving(&self) -> Pattern {
+    fn arriving(&self) -> BytePattern {
         if self.direction == Direction::Bidirectional { self.returned } else { self.sent }
     }
 
@@ -230,7 +230,7 @@ impl Delivery {
         self.compare_on_device(copier, area, pattern)
     }
 
-    fn compare_on_device(&self, copier: &mut dyn Copier, area: Area, pattern: Pattern) -> Result<(), Trouble> {
+    fn compare_on_device(&self, copier: &mut dyn Copier, area: Area, pattern: BytePattern) -> Result<(), Trouble> {
         let device = |error: DeviceError| failure(Stage::Verify, &error);
         let Some(offset) = copier.compare(area, pattern, self.bytes).map_err(device)? else { return Ok(()) };
         let mut word = [0; 8];

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use device::{CopyBy, Difference, Pattern, PeerCopier, PeerEnd, Platform};
+use device::{BytePattern, CopyBy, Difference, PeerCopier, PeerEnd, Platform};
 use engine::{
     Bound, Failure, Latch, Look, Mismatch, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker,
 };
@@ -181,7 +181,7 @@ impl Site for PeerSite {
         let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
         let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
         let (.., copier) = self.held.as_mut().ok_or_else(nothing)?;
-        Ok(Box::new(PeerWork { copier: &mut **copier, bytes, timing, sent: Pattern::new(key) }))
+        Ok(Box::new(PeerWork { copier: &mut **copier, bytes, timing, sent: BytePattern::new(key) }))
     }
 }
 
@@ -190,7 +190,7 @@ struct PeerWork<'a> {
     copier: &'a mut dyn PeerCopier,
     bytes: usize,
     timing: Timing,
-    sent: Pattern,
+    sent: BytePattern,
 }
 
 fn measuring(error: device::DeviceError) -> Failure {

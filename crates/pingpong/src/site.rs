@@ -170,7 +170,7 @@ impl Site for CopySite {
         }
         if fresh {
             // Zeros can move faster than data (a page of zeros may be one shared page): every page gets a value.
-            let pattern = device::Pattern::new(self.suite.config.seed);
+            let pattern = device::BytePattern::new(self.suite.config.seed);
             pattern.fill_page_words(copier.source());
             pattern.fill_page_words(copier.destination());
         }

@@ -2,7 +2,7 @@
 
 use super::areas::fetched;
 use super::{Check, Halt, Subject, expect, expect_unsupported, payload};
-use crate::{Area, Copier, Direction, MemoryKind, Pattern};
+use crate::{Area, BytePattern, Copier, Direction, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
     ("a device that has no patterns refuses them", not_there),
@@ -16,15 +16,15 @@ pub(super) const CHECKS: &[Check] = &[
 const SIZES: [usize; 8] = [1, 7, 8, 9, 4096, 4097, 4104 + 3, (4 << 20) + 5];
 
 /// Those that differ in everything a pattern has.
-const PATTERNS: [Pattern; 4] = [
-    Pattern::new(0),
-    Pattern::new(0x5555_0000_ffff_1234),
-    Pattern::new(u64::MAX).with_page_key(1),
-    Pattern::new(1).with_page_key(1 << 63).inverted(),
+const PATTERNS: [BytePattern; 4] = [
+    BytePattern::new(0),
+    BytePattern::new(0x5555_0000_ffff_1234),
+    BytePattern::new(u64::MAX).with_page_key(1),
+    BytePattern::new(1).with_page_key(1 << 63).inverted(),
 ];
 
 /// Every pattern at every size, but one only at the largest, which takes its time.
-fn cases() -> impl Iterator<Item = (usize, Pattern)> {
+fn cases() -> impl Iterator<Item = (usize, BytePattern)> {
     let largest = SIZES[SIZES.len() - 1];
     let all = SIZES.into_iter().flat_map(|bytes| PATTERNS.map(|pattern| (bytes, pattern)));
     all.filter(move |(bytes, pattern)| *bytes < largest || *pattern == PATTERNS[3])
@@ -49,7 +49,7 @@ fn not_there(subject: &Subject) -> Result<(), Halt> {
 }
 
 /// The pattern's first bytes, by the host.
-fn bytes_of(pattern: Pattern, len: usize) -> Vec<u8> {
+fn bytes_of(pattern: BytePattern, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     pattern.fill(0, &mut bytes);
     bytes
@@ -79,7 +79,7 @@ fn filled(subject: &Subject) -> Result<(), Halt> {
 fn expect_found(
     copier: &mut dyn Copier,
     area: Area,
-    pattern: Pattern,
+    pattern: BytePattern,
     bytes: usize,
     expected: Option<u64>,
     what: &str,
@@ -117,7 +117,7 @@ fn compared(subject: &Subject) -> Result<(), Halt> {
         let other_page_words = pattern.with_page_key(pattern.page_key ^ 2);
         expect_found(&mut *copier, area, other_page_words, bytes, Some(0), "compared with other page words")?;
         if bytes > 15 {
-            let other_words = Pattern { key: pattern.key ^ 2, ..pattern };
+            let other_words = BytePattern { key: pattern.key ^ 2, ..pattern };
             expect_found(&mut *copier, area, other_words, bytes, Some(8), "compared with other words but the pages'")?;
         }
     }

@@ -4,7 +4,7 @@ use super::payload::{self, POISON};
 use super::{Check, Halt, Subject, expect, expect_unsupported};
 use crate::answerer::QUESTION_BYTES;
 use crate::{
-    Area, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, Pattern, PeerCopier, PeerEnd, PeerPath,
+    Area, BytePattern, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, PeerCopier, PeerEnd, PeerPath,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -258,7 +258,7 @@ fn between(subject: &Subject) -> Result<(), Halt> {
 /// Copies of [`SIZES`] to the last byte and not beyond it; the copier has room for 64 bytes more than the largest.
 fn arrives(copier: &mut dyn PeerCopier, what: &str) -> Result<(), Halt> {
     for (seed, bytes) in (1..).zip(&SIZES[..5]) {
-        let (sent, before) = (Pattern::new(seed), Pattern::new(seed).inverted());
+        let (sent, before) = (BytePattern::new(seed), BytePattern::new(seed).inverted());
         copier.fill(PeerEnd::Destination, before, bytes + 64)?;
         copier.fill(PeerEnd::Source, sent, bytes + 64)?;
         let early = copier.compare(sent, *bytes)?;
@@ -281,7 +281,7 @@ fn held_between(subject: &Subject) -> Result<(), Halt> {
 
 /// Held copies of [`HELD_BYTES`].
 fn waits(copier: &mut dyn PeerCopier, what: &str) -> Result<(), Halt> {
-    let (sent, before) = (Pattern::new(11), Pattern::new(11).inverted());
+    let (sent, before) = (BytePattern::new(11), BytePattern::new(11).inverted());
     copier.fill(PeerEnd::Destination, before, HELD_BYTES)?;
     copier.fill(PeerEnd::Source, sent, HELD_BYTES)?;
     copier.hold()?;
@@ -311,6 +311,6 @@ fn too_long(subject: &Subject) -> Result<(), Halt> {
     with_others(subject, 4096, |copier, what| {
         expect_unsupported(what, copier.round(4097))?;
         expect_unsupported(what, copier.round(0))?;
-        expect_unsupported(what, copier.fill(PeerEnd::Source, Pattern::new(1), 4097))
+        expect_unsupported(what, copier.fill(PeerEnd::Source, BytePattern::new(1), 4097))
     })
 }

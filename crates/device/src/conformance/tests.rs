@@ -3,7 +3,7 @@
 #[path = "tests/mock.rs"]
 mod mock;
 
-use super::{Finding, Outcome, check, check_chosen};
+use super::{CheckOutcome, CheckResult, check, check_chosen};
 use mock::{Fault, Mock};
 
 const PARTS: &str = "bytes stored in a part of an area are fetched the same, and no other byte changes";
@@ -14,14 +14,14 @@ const REFUSED: &str = "a buffer beside pageable memory, or a range beyond it, is
 const FILLS: &str = "a device fills an area with the host's bytes, and no other byte changes";
 const COMPARES: &str = "a device that compares finds the first wrong word, and only that";
 
-fn outcome_of<'a>(findings: &'a [Finding], check: &str) -> Option<&'a Outcome> {
+fn outcome_of<'a>(findings: &'a [CheckResult], check: &str) -> Option<&'a CheckOutcome> {
     findings.iter().find(|finding| finding.check == check).map(|finding| &finding.outcome)
 }
 
 #[test]
 fn a_sound_device_passes_every_check() {
     let findings = check(&Mock::with(None));
-    let not_passed: Vec<_> = findings.iter().filter(|finding| finding.outcome != Outcome::Passed).collect();
+    let not_passed: Vec<_> = findings.iter().filter(|finding| finding.outcome != CheckOutcome::Passed).collect();
     // All on each of the two devices; a sham runs no kernel, and the backends' own tests have those that need one.
     let reached = super::reach::CHECKS.iter().map(|(check, _)| *check);
     let absent = ["without a latch nothing is queued", "a device that has no patterns refuses them"];
@@ -34,19 +34,19 @@ fn a_sound_device_passes_every_check() {
 #[test]
 fn a_device_without_a_latch_skips_what_needs_one_and_says_why() {
     let findings = check(&Mock::with(Some(Fault::HasNoLatch)));
-    assert_eq!(outcome_of(&findings, "without a latch nothing is queued"), Some(&Outcome::Passed));
+    assert_eq!(outcome_of(&findings, "without a latch nothing is queued"), Some(&CheckOutcome::Passed));
     let held = outcome_of(&findings, "held copies do not start before the release");
-    assert_eq!(held, Some(&Outcome::Skipped("no latch: a mock without one".to_owned())));
-    assert!(!findings.iter().any(|finding| matches!(finding.outcome, Outcome::Failed(_))), "{findings:#?}");
+    assert_eq!(held, Some(&CheckOutcome::Skipped("no latch: a mock without one".to_owned())));
+    assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
 }
 
 #[test]
 fn a_device_without_patterns_skips_what_needs_them_and_says_why() {
     let findings = check(&Mock::with(Some(Fault::HasNoPatterns)));
-    assert_eq!(outcome_of(&findings, "a device that has no patterns refuses them"), Some(&Outcome::Passed));
+    assert_eq!(outcome_of(&findings, "a device that has no patterns refuses them"), Some(&CheckOutcome::Passed));
     let found = outcome_of(&findings, "a device that compares finds the first wrong word, and only that");
-    assert_eq!(found, Some(&Outcome::Skipped("no patterns: a mock without them".to_owned())));
-    assert!(!findings.iter().any(|finding| matches!(finding.outcome, Outcome::Failed(_))), "{findings:#?}");
+    assert_eq!(found, Some(&CheckOutcome::Skipped("no patterns: a mock without them".to_owned())));
+    assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
 }
 
 #[test]
@@ -111,6 +111,6 @@ fn each_fault_is_found_by_the_check_that_is_there_for_it() {
     ] {
         let findings = check_chosen(&Mock::with(Some(fault)), |check| check == check_name);
         let found = outcome_of(&findings, check_name);
-        assert!(matches!(found, Some(Outcome::Failed(_))), "{fault:?}: {check_name}: {found:?}");
+        assert!(matches!(found, Some(CheckOutcome::Failed(_))), "{fault:?}: {check_name}: {found:?}");
     }
 }

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
@@ -63,14 +63,14 @@ impl<T: Real> Fft<T> {
     }
 
     /// The kernel over these transforms, whole blocks.
-    fn launch(&self, transforms: Range<usize>) -> Step {
+    fn launch(&self, transforms: Range<usize>) -> RoundStep {
         let layout = self.areas();
         let from = Self::BYTES * transforms.start;
         let mut arguments = vec![Argument::Area(from), Argument::Area(layout.output_at + from)];
         // Our own kernel has as many as its blocks say.
         arguments.extend(self.by_library.then_some(Argument::Number(transforms.len() as u64)));
         let blocks = (transforms.len() / A_BLOCK) as u32;
-        Step::Launch { kernel: T::KERNEL, blocks, threads: 64 * A_BLOCK as u32, arguments }
+        RoundStep::Launch { kernel: T::KERNEL, blocks, threads: 64 * A_BLOCK as u32, arguments }
     }
 
     /// The transform by its definition.
@@ -119,11 +119,11 @@ where
         (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         if self.by_library { &FFT_LIBRARY } else { &FFT }
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         vec![self.launch(0..self.transforms)]
     }
 

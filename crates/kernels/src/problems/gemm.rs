@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
@@ -43,7 +43,7 @@ impl<T: Real> Gemm<T> {
     }
 
     /// The kernel over these rows of A and C, whole tiles.
-    fn launch(&self, rows: Range<usize>) -> Step {
+    fn launch(&self, rows: Range<usize>) -> RoundStep {
         let from = size_of::<T>() * self.edge * rows.start;
         let arguments = vec![
             Argument::Area(from),
@@ -52,7 +52,7 @@ impl<T: Real> Gemm<T> {
             Argument::Number(self.edge as u64),
         ];
         let tiles = (rows.len() / TILE * (self.edge / TILE)) as u32;
-        Step::Launch { kernel: T::KERNEL, blocks: tiles, threads: 256, arguments }
+        RoundStep::Launch { kernel: T::KERNEL, blocks: tiles, threads: 256, arguments }
     }
 
     /// A matrix times a vector.
@@ -95,11 +95,11 @@ impl<T: Real> Problem for Gemm<T> {
         (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         if self.by_library { &GEMM_LIBRARY } else { &GEMM }
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         vec![self.launch(0..self.edge)]
     }
 

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
@@ -142,11 +142,11 @@ where
         self.layout().input
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &MD
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let arguments = vec![
             Argument::Area(0),
             Argument::Area(self.positions_bytes()),
@@ -154,7 +154,7 @@ where
             Argument::Number(self.atoms() as u64),
         ];
         // Eight lanes share an atom.
-        vec![Step::Launch {
+        vec![RoundStep::Launch {
             kernel: T::KERNEL,
             blocks: (8 * self.atoms()).div_ceil(256) as u32,
             threads: 256,

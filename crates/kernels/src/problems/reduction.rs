@@ -1,7 +1,7 @@
 //! The sum of all numbers, counted in bytes read.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{blocks, unit};
 use crate::problem::{Layout, Problem, Unit, Wrong};
@@ -47,11 +47,11 @@ impl Problem for Reduction {
         (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &STREAM
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let layout = self.layout();
         let clear = vec![Argument::Area(layout.scratch_at), Argument::Number(1)];
         let arguments = vec![
@@ -62,8 +62,8 @@ impl Problem for Reduction {
             Argument::Area(layout.output_at),
         ];
         vec![
-            Step::Launch { kernel: CLEAR, blocks: 1, threads: 256, arguments: clear },
-            Step::Launch { kernel: REDUCE, blocks: self.blocks(), threads: 256, arguments },
+            RoundStep::Launch { kernel: CLEAR, blocks: 1, threads: 256, arguments: clear },
+            RoundStep::Launch { kernel: REDUCE, blocks: self.blocks(), threads: 256, arguments },
         ]
     }
 

@@ -3,7 +3,7 @@
 //! The numbers are -1, 0 and 1: every sum is a whole number that single precision has exactly, so that every order of additions gives the same one.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
 use crate::problem::{Layout, Problem, Unit, Wrong};
@@ -46,18 +46,18 @@ impl Problem for Scan {
         (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &STREAM
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let layout = self.layout();
         let fours = self.state_bytes() / 16;
         let clear = vec![Argument::Area(layout.scratch_at), Argument::Number(fours as u64)];
         let arguments = vec![Argument::Area(0), Argument::Area(layout.output_at), Argument::Area(layout.scratch_at)];
         vec![
-            Step::Launch { kernel: CLEAR, blocks: blocks(fours), threads: 256, arguments: clear },
-            Step::Launch { kernel: SCAN, blocks: self.tiles as u32, threads: 256, arguments },
+            RoundStep::Launch { kernel: CLEAR, blocks: blocks(fours), threads: 256, arguments: clear },
+            RoundStep::Launch { kernel: SCAN, blocks: self.tiles as u32, threads: 256, arguments },
         ]
     }
 

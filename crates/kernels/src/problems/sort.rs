@@ -1,7 +1,7 @@
 //! A radix sort of 32-bit keys with 32-bit values. A value is where its key was, so that the result shows that nothing was lost and that equal keys kept their order.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
 use crate::problem::{Layout, Problem, Unit, Wrong};
@@ -58,37 +58,37 @@ impl Problem for Sort {
         (first.max(self.keys()) - self.keys()..).zip(values).for_each(|(at, value)| *value = at as u32);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &SORT
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let layout = self.layout();
         let column = 4 * self.keys();
         let counts = layout.scratch_at + 2 * column;
         let states = counts + 4 * PASSES * DIGITS;
         let fours = self.state_words() / 4;
         let mut steps = vec![
-            Step::Launch {
+            RoundStep::Launch {
                 kernel: SORT_CLEAR,
                 blocks: blocks(fours),
                 threads: 256,
                 arguments: vec![Argument::Area(counts), Argument::Number(fours as u64)],
             },
-            Step::Launch {
+            RoundStep::Launch {
                 kernel: SORT_COUNT,
                 blocks: self.tiles.min(1024) as u32,
                 threads: 256,
                 arguments: vec![Argument::Area(0), Argument::Number(self.tiles as u64), Argument::Area(counts)],
             },
-            Step::Launch { kernel: SORT_BEGIN, blocks: 4, threads: 256, arguments: vec![Argument::Area(counts)] },
+            RoundStep::Launch { kernel: SORT_BEGIN, blocks: 4, threads: 256, arguments: vec![Argument::Area(counts)] },
         ];
         // From the input, which stays as it is, and then to and fro between two places, so that the last pass ends in the result.
         let (output, other) = (layout.output_at, layout.scratch_at);
         for (pass, [from, to]) in
             [[0, other], [other, output], [output, other], [other, output]].into_iter().enumerate()
         {
-            steps.push(Step::Launch {
+            steps.push(RoundStep::Launch {
                 kernel: SORT_PASS,
                 blocks: self.tiles as u32,
                 threads: 256,

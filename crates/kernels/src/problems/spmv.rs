@@ -1,7 +1,7 @@
 //! A sparse matrix (CSR, one number in a hundred is not 0) times a vector, counted as two operations for each number.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, signed};
 use crate::problem::{Layout, Problem, Unit, Wrong};
@@ -88,11 +88,11 @@ impl Problem for Spmv {
         self.layout().input
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &STREAM
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let [columns, starts, vector, _] = self.offsets();
         let arguments = vec![
             Argument::Area(0),
@@ -103,7 +103,7 @@ impl Problem for Spmv {
             Argument::Number(self.rows as u64),
         ];
         // A warp a row.
-        vec![Step::Launch { kernel: SPMV, blocks: (32 * self.rows).div_ceil(256) as u32, threads: 256, arguments }]
+        vec![RoundStep::Launch { kernel: SPMV, blocks: (32 * self.rows).div_ceil(256) as u32, threads: 256, arguments }]
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

@@ -1,7 +1,7 @@
 //! A stencil of nine points on a square, with SHOC's weights and SHOC's count of eleven operations a point.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::unit;
 use crate::problem::{Layout, Problem, Unit, Wrong};
@@ -61,15 +61,15 @@ impl Problem for Stencil {
         (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &STREAM
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         let edge = Argument::Number(self.edge as u64);
         let arguments = vec![Argument::Area(0), Argument::Area(self.layout().output_at), edge, edge];
         let blocks = (self.edge.div_ceil(256) * self.edge.div_ceil(STRIP)) as u32;
-        vec![Step::Launch { kernel: STENCIL, blocks, threads: 256, arguments }]
+        vec![RoundStep::Launch { kernel: STENCIL, blocks, threads: 256, arguments }]
     }
 
     fn compute(&self, input: &[u8], output: &mut [u8], _scratch: &mut [u8]) {

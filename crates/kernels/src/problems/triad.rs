@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use device::{Argument, Program, Step};
+use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
 use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
@@ -24,7 +24,7 @@ impl Triad {
     }
 
     /// The kernel over these numbers, whole fours.
-    fn launch(&self, numbers: Range<usize>) -> Step {
+    fn launch(&self, numbers: Range<usize>) -> RoundStep {
         let fours = numbers.len() / 4;
         let arguments = vec![
             Argument::Area(4 * numbers.start),
@@ -32,7 +32,7 @@ impl Triad {
             Argument::Area(self.layout().output_at + 4 * numbers.start),
             Argument::Number(fours as u64),
         ];
-        Step::Launch { kernel: TRIAD, blocks: blocks(fours), threads: 256, arguments }
+        RoundStep::Launch { kernel: TRIAD, blocks: blocks(fours), threads: 256, arguments }
     }
 }
 
@@ -54,11 +54,11 @@ impl Problem for Triad {
         (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
     }
 
-    fn program(&self) -> &'static Program {
+    fn program(&self) -> &'static KernelModule {
         &STREAM
     }
 
-    fn launches(&self) -> Vec<Step> {
+    fn launches(&self) -> Vec<RoundStep> {
         vec![self.launch(0..self.numbers)]
     }
 

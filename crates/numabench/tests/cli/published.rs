@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use device::Step;
+use device::RoundStep;
 use kernels::{By, Kernel, Size};
 
 use crate::driver::{Driver, stand_in};
@@ -39,7 +39,7 @@ fn described((kernel, loss): (Kernel, f64)) -> String {
     let run_ns = copies_ns * (MOST / loss - 1.0);
     let mut blocks: BTreeMap<usize, u32> = BTreeMap::new();
     for step in problem.launches() {
-        if let Step::Launch { kernel, blocks: more, .. } = step {
+        if let RoundStep::Launch { kernel, blocks: more, .. } = step {
             *blocks.entry(kernel).or_default() += more;
         }
     }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Fault, Pinned, Shared, unsupported};
-use crate::{Area, Copier, DeviceError, Direction, HeapMemory, HostMemory, HostPair, Marks, MemoryKind, Pattern};
+use crate::{Area, BytePattern, Copier, DeviceError, Direction, HeapMemory, HostMemory, HostPair, Marks, MemoryKind};
 
 pub struct MockCopier {
     shared: Arc<Shared>,
@@ -212,12 +212,12 @@ impl Copier for MockCopier {
         self.store(area, 0, &pushed.ok_or_else(|| unsupported("pushing so many bytes"))?)
     }
 
-    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+    fn fill(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
         self.open_latch();
         let (pattern, bytes) = match self.shared.fault {
             Some(Fault::FillsWithoutTheTail) => (pattern, bytes.max(8) & !7),
             Some(Fault::FillsWithoutPageKeys) => (pattern.with_page_key(pattern.key), bytes),
-            Some(Fault::FillsWithoutInversion) => (Pattern { invert: 0, ..pattern }, bytes),
+            Some(Fault::FillsWithoutInversion) => (BytePattern { invert: 0, ..pattern }, bytes),
             Some(Fault::FillsTooMuch) => (pattern, bytes.next_multiple_of(8)),
             _ => (pattern, bytes),
         };
@@ -225,7 +225,7 @@ impl Copier for MockCopier {
         Ok(())
     }
 
-    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
         self.open_latch();
         let fault = self.shared.fault;
         if fault == Some(Fault::ComparesAnOldCopy) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use device::{Area, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind, Pattern};
+use device::{Area, BytePattern, Copier, DeviceError, Direction, HostPair, MAX_ROUNDS, Marks, MemoryKind};
 
 use super::{Fault, Legs, State, failure, locked};
 use crate::virtual_time;
@@ -198,13 +198,13 @@ impl Copier for MockCopier {
         Ok(())
     }
 
-    fn fill(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<(), DeviceError> {
+    fn fill(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
         self.untimed();
         pattern.fill(0, &mut self.area(area)[..bytes]);
         Ok(())
     }
 
-    fn compare(&mut self, area: Area, pattern: Pattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
+    fn compare(&mut self, area: Area, pattern: BytePattern, bytes: usize) -> Result<Option<u64>, DeviceError> {
         self.untimed();
         self.verifies()?;
         Ok(pattern.compare(0, &self.area(area)[..bytes]).err().map(|difference| difference.offset / 8 * 8))
