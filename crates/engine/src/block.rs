@@ -12,9 +12,9 @@ use crate::config::{Amount, fixed_blocks};
 use crate::failure::{Failure, Stage};
 use crate::measure::{self, Company, Effort};
 use crate::measured::Measured;
+use crate::observed_placement::ObservedPlacement;
 use crate::rank::{Pace, Rank, Ready, Warmth};
-use crate::sample::{Sample, Told, Trouble};
-use crate::seen::Seen;
+use crate::sample::{BlockDetail, Sample, Trouble};
 use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Timing};
 use crate::window::{Timeline, Window, counted};
@@ -38,7 +38,7 @@ impl Rank {
     pub(crate) fn block(
         &self,
         ready: &mut Result<Ready, Failure>,
-        before: &Result<Seen, Trouble>,
+        before: &Result<ObservedPlacement, Trouble>,
         case: &Case,
         pass: u64,
         out: bool,
@@ -253,7 +253,7 @@ impl Turn<'_> {
     /// Verifies, and cuts the block to the common window; `together`: the window of ranks that were to be at once.
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
         let Self { rank, mut work, pace, timeline, spent, effort, allocation, host_round_ns, .. } = self;
-        let host = host_round_ns.map(Told::HostNs);
+        let host = host_round_ns.map(BlockDetail::HostNs);
         let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.told()));
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };

@@ -14,7 +14,7 @@ use ranks::{Communicator, Naps};
 use crate::config::EngineConfig;
 use crate::heartbeat::Contact;
 use crate::lead::{GRACE, NAP};
-use crate::message::{self, Decision, Order, Report};
+use crate::message::{self, Decision, LeadMessage, Report};
 use crate::work::Suite;
 use crate::workers::{ThreadTeam, Workers};
 
@@ -72,24 +72,24 @@ pub fn follow(
         }
         loop {
             let order = match comm.try_receive() {
-                Ok(Some(message)) => message::read::<Order>(message.from, &message.bytes),
+                Ok(Some(message)) => message::read::<LeadMessage>(message.from, &message.bytes),
                 Ok(None) => break,
                 Err(error) => return Followed::Alone { why: error.to_string() },
             };
             contact.heard();
             match order {
-                Ok(Order::Here) => {}
-                Ok(Order::Decide(decision)) => {
+                Ok(LeadMessage::Here) => {}
+                Ok(LeadMessage::Decide(decision)) => {
                     measuring = matches!(decision, Decision::Go { .. });
                     // From then on neighbours may leave.
                     watching &= measuring;
                     team.send(me, decision);
                 }
-                Ok(Order::Where) => {
+                Ok(LeadMessage::Where) => {
                     let here = Report::Waits { rank: me, waiting: team.waits(me) };
                     drop(comm.send(0, &message::write(&here)));
                 }
-                Ok(Order::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
+                Ok(LeadMessage::Leave { code, all_well }) => return Followed::Dismissed { code, all_well },
                 Err(unreadable) => return Followed::Alone { why: unreadable.to_string() },
             }
         }

@@ -9,8 +9,8 @@ use topo::gpu_condition::GpuConditions;
 use crate::bound::Bound;
 use crate::case::{Case, Order};
 use crate::failure::{Failure, Stage};
+use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
-use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
 use crate::timing::Latch;
 use crate::work::{Site, Suite, Work};
@@ -160,11 +160,11 @@ impl Site for JoinedSite {
         self.inner.set_aside();
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         self.inner.look(how)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         self.inner.mismatch(seen)
     }
 

@@ -20,7 +20,7 @@ use ranks::{Communicator, Naps};
 use crate::config::EngineConfig;
 use crate::enough::Enough;
 use crate::heartbeat::Pulse;
-use crate::message::{self, Decision, Order, Report};
+use crate::message::{self, Decision, LeadMessage, Report};
 use crate::state::{RunEnd, RunState};
 use crate::work::Suite;
 use crate::workers::{Neighbours, ThreadTeam, Workers};
@@ -79,7 +79,7 @@ pub fn lead(
 /// Tells the processes that follow how the run ended, once its document is written. Afterwards all have been told, not all have left.
 pub fn dismiss(comm: &Communicator, state: &RunState, code: u8) {
     let all_well = state.ranks.iter().all(|rank| rank.lost.is_none());
-    let leave = message::write(&Order::Leave { code, all_well });
+    let leave = message::write(&LeadMessage::Leave { code, all_well });
     for rank in (1..comm.place().size).filter(|rank| state.ranks.get(*rank).is_some_and(|rank| !rank.gone)) {
         // A process that cannot be told ends by itself.
         drop(comm.send(rank, &leave));
@@ -112,7 +112,7 @@ impl Lead<'_, '_> {
         if self.state.end == RunEnd::RankLost {
             self.team.give_up();
         }
-        let stop = message::write(&Order::Decide(Decision::Stop));
+        let stop = message::write(&LeadMessage::Decide(Decision::Stop));
         for rank in (0..self.state.ranks.len()).filter(|rank| !self.team.has(*rank) && !self.state.ranks[*rank].gone) {
             drop(self.comm.send(rank, &stop));
         }
@@ -139,7 +139,7 @@ impl Lead<'_, '_> {
                 if self.team.has(rank) {
                     self.team.send(rank, decision);
                 } else {
-                    drop(self.comm.send(rank, &message::write(&Order::Decide(decision))));
+                    drop(self.comm.send(rank, &message::write(&LeadMessage::Decide(decision))));
                 }
             }
             if !self.collect(journal) {
@@ -183,7 +183,7 @@ impl Lead<'_, '_> {
         let all = std::mem::take(&mut self.waited_for);
         let mut silent = all.clone();
         silent.retain(|rank| !self.team.waits(*rank));
-        let asked = message::write(&Order::Where);
+        let asked = message::write(&LeadMessage::Where);
         for rank in silent.iter().filter(|rank| !self.team.has(**rank)) {
             drop(self.comm.send(*rank, &asked));
         }
@@ -264,7 +264,7 @@ impl Lead<'_, '_> {
     /// Says that the lead is there, and looks which other nodes are.
     fn beat(&mut self) {
         if self.pulse.is_due() {
-            let here = message::write(&Order::Here);
+            let here = message::write(&LeadMessage::Here);
             for rank in self.there().into_iter().filter(|rank| !self.team.has(*rank)) {
                 drop(self.comm.send(rank, &here));
             }

@@ -13,7 +13,7 @@
 //! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
 //!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
-//! * `bound`, `placed_memory`, `seen` put a rank where it belongs and look whether it is there;
+//! * `bound`, `placed_memory`, `observed_placement` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
 //! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
@@ -36,13 +36,13 @@ mod lead;
 mod measure;
 mod measured;
 mod message;
+mod observed_placement;
 mod patience;
 mod placed_memory;
 mod placing_calls;
 mod rank;
 mod sample;
 mod schedule;
-mod seen;
 #[cfg(test)]
 mod simulation;
 mod state;
@@ -62,11 +62,11 @@ pub use failure::{Failure, Stage};
 pub use follow::{Followed, follow};
 pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
+pub use observed_placement::{DevicePages, ObservedPlacement, PageCheck, PagesPerNode};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
 pub use placing_calls::{PlacingCalls, placing_calls};
-pub use sample::{Mismatch, Sample, SoFar, Told, Trouble};
+pub use sample::{BlockDetail, Mismatch, Sample, SoFar, Trouble};
 pub use schedule::allocation;
-pub use seen::{DevicePages, Look, Pages, Seen};
 pub use state::{RankCase, RankState, RunEnd, RunState};
 pub use time_spent::TimeSpent;
 pub use timing::{Lanes, Latch, Timing};

@@ -8,8 +8,8 @@ use stats::flag::{self, TimerFacts};
 use stats::sample::Block;
 use stats::summary::summarize;
 
+use crate::observed_placement::ObservedPlacement;
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
-use crate::seen::Seen;
 use crate::timing::Timing;
 
 /// Events resolve about 0.5 µs (CUDA driver API, cuEventElapsedTime; HIP says the same of hipEventElapsedTime).
@@ -45,7 +45,7 @@ pub(crate) struct PassBlock {
     /// The block, or why there is none.
     pub measured: Result<Measured, Trouble>,
     /// The placement seen before the blocks of this pass, and after them.
-    pub seen: [Option<Seen>; 2],
+    pub seen: [Option<ObservedPlacement>; 2],
 }
 
 /// Every block a rank has measured, by case.

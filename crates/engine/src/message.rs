@@ -60,7 +60,7 @@ pub(crate) enum Decision {
 
 /// What the lead writes to another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum LeadMessage {
     /// To its rank.
     Decide(Decision),
     /// Say whether its rank waits for another one: the time is up, and somebody hangs.
@@ -99,8 +99,8 @@ mod tests {
 
     use super::*;
     use crate::failure::{Failure, Stage};
-    use crate::sample::{Sample, Told, Trouble};
-    use crate::seen::{Pages, Seen};
+    use crate::observed_placement::{ObservedPlacement, PagesPerNode};
+    use crate::sample::{BlockDetail, Sample, Trouble};
     use crate::timing::Timing;
 
     #[test]
@@ -113,12 +113,12 @@ mod tests {
             overlap: Some(0.99),
             start_skew_ns: None,
             verified_bytes: Some(7),
-            told: Some(Told::HostNs(12.5)),
+            told: Some(BlockDetail::HostNs(12.5)),
         });
-        let seen = Seen {
+        let seen = ObservedPlacement {
             pu: 3,
             affinity: [3].into_iter().collect(),
-            pages: Pages { per_node: [(0, 512)].into(), one_in: 1, unknown: 0, unknown_reason: None },
+            pages: PagesPerNode { per_node: [(0, 512)].into(), one_in: 1, unknown: 0, unknown_reason: None },
             device_pages: None,
         };
         let failure = Failure { code: Some(-5), ..Failure::new(Stage::Open, "why") };

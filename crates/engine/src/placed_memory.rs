@@ -1,7 +1,7 @@
 //! Host memory that lies where it was told to: mapped, advised, bound strictly to one node, then touched by the bound thread.
 //!
 //! The order matters: a page is placed when it is first touched, and a driver that pins a page pins it where it lies. That the
-//! pages are where they should be is not assumed here but looked up, in `seen`.
+//! pages are where they should be is not assumed here but looked up, in `observed_placement`.
 //!
 //! A strict binding holds whoever touches a page first, so large ranges are touched by several threads at once: zeroing pages takes one
 //! core four times as long as it takes four.

@@ -3,7 +3,7 @@
 //! They are asked in a thread of their own that ends at once, for what it has already: its own affinity, the default policy, where a page of its own stack
 //! lies. So nothing that lives longer is bound or moved.
 
-use crate::seen::Pages;
+use crate::observed_placement::PagesPerNode;
 
 /// What the calls answered; the kernel's word where one was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn placing_calls() -> PlacingCalls {
             affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(|error| error.to_string()),
             memory_policy: sys::policy::set(None).map_err(|error| error.to_string()),
             page_nodes: match sys::policy::page_nodes(&[&raw const page]) {
-                Ok(_) => Ok(Pages::source()),
+                Ok(_) => Ok(PagesPerNode::source()),
                 Err(error) => Err(error.to_string()),
             },
         }

@@ -19,9 +19,9 @@ use crate::config::EngineConfig;
 use crate::failure::Failure;
 use crate::measured::{History, PassBlock};
 use crate::message::{Decision, Report};
+use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
 use crate::schedule;
-use crate::seen::{Look, Seen};
 use crate::time_spent::TimeSpent;
 use crate::window::Timeline;
 use crate::work::{Site, Suite};
@@ -97,7 +97,7 @@ pub(crate) struct Ready {
     pub timeline: Timeline,
     pub spent: TimeSpent,
     /// What was seen last of the memory of which setup.
-    latest: Option<(usize, Seen)>,
+    latest: Option<(usize, ObservedPlacement)>,
 }
 
 /// In which pass the cases of the phase under way began.
@@ -243,7 +243,7 @@ impl Rank {
         setup: usize,
         allocation: u32,
         member: bool,
-    ) -> Result<Seen, Trouble> {
+    ) -> Result<ObservedPlacement, Trouble> {
         let ready = ready.as_mut().map_err(|failure| failure.clone())?;
         if !member {
             ready.site.set_aside();
@@ -263,7 +263,7 @@ impl Rank {
         let seen = match latest {
             // The same memory: what moved meanwhile is seen after the next blocks.
             Some((_, seen)) if !fresh => seen,
-            _ => Self::look(ready, if fresh { Look::First } else { Look::Again })?,
+            _ => Self::look(ready, if fresh { PageCheck::First } else { PageCheck::Again })?,
         };
         ready.latest = Some((setup, seen.clone()));
         match ready.site.mismatch(&seen) {
@@ -272,7 +272,7 @@ impl Rank {
         }
     }
 
-    fn look(ready: &mut Ready, how: Look) -> Result<Seen, Failure> {
+    fn look(ready: &mut Ready, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         let Ready { site, spent, .. } = ready;
         spent.on(|spent| &mut spent.prove_ns, || site.look(how))
     }
@@ -283,7 +283,7 @@ impl Rank {
         if blocks.iter().all(|block| block.measured.is_err()) {
             return;
         }
-        let after = Self::look(ready, Look::Again);
+        let after = Self::look(ready, PageCheck::Again);
         let setup = ready.latest.take().map(|(setup, _)| setup);
         ready.latest = setup.zip(after.as_ref().ok().cloned());
         for block in blocks {

@@ -8,7 +8,7 @@ use stats::flag::Flag;
 use stats::summary::Summary;
 
 use crate::failure::Failure;
-use crate::seen::Seen;
+use crate::observed_placement::ObservedPlacement;
 use crate::timing::Timing;
 
 /// The first byte that is not as it should be.
@@ -36,12 +36,12 @@ pub struct Sample {
     /// Bytes compared after the block; `None` when that was not asked for.
     pub verified_bytes: Option<u64>,
     /// What the work tells of the block beside its time.
-    pub told: Option<Told>,
+    pub told: Option<BlockDetail>,
 }
 
 /// What a work tells of a block beside its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Told {
+pub enum BlockDetail {
     /// The host's own time, nanoseconds: of the round before a block that a device times, by the host's clock; or of the block's last round, as long as the host was busy with calls and with what it
     /// does beside them.
     HostNs(f64),
@@ -53,7 +53,7 @@ impl Sample {
     /// The host's own time, nanoseconds, where that is told.
     pub fn host_ns(&self) -> Option<f64> {
         match self.told {
-            Some(Told::HostNs(ns)) => Some(ns),
+            Some(BlockDetail::HostNs(ns)) => Some(ns),
             _ => None,
         }
     }
@@ -61,7 +61,7 @@ impl Sample {
     /// The part of the pages with the device, where that is told.
     pub fn away(&self) -> Option<f64> {
         match self.told {
-            Some(Told::Away(part)) => Some(part),
+            Some(BlockDetail::Away(part)) => Some(part),
             _ => None,
         }
     }
@@ -119,7 +119,7 @@ pub(crate) struct Outcome {
     /// A block, or why there is none.
     pub sample: Result<Sample, Trouble>,
     /// The placement seen before the blocks of this pass, and after them.
-    pub seen: [Option<Seen>; 2],
+    pub seen: [Option<ObservedPlacement>; 2],
     /// What all blocks of the case so far say.
     pub so_far: Option<SoFar>,
 }

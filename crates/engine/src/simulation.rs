@@ -113,12 +113,12 @@ fn pretend(worlds: &[LocalWorld]) {
     while !comms.is_empty() {
         comms.retain_mut(|(rank, comm)| {
             let Ok(Some(told)) = comm.try_receive() else { return true };
-            match message::read::<message::Order>(told.from, &told.bytes) {
-                Ok(message::Order::Decide(Decision::Go { pass, finished, .. })) => {
+            match message::read::<message::LeadMessage>(told.from, &told.bytes) {
+                Ok(message::LeadMessage::Decide(Decision::Go { pass, finished, .. })) => {
                     drop(comm.send(0, &message::write(&report(*rank, pass, &finished, &blocks))));
                     true
                 }
-                Ok(message::Order::Here) => {
+                Ok(message::LeadMessage::Here) => {
                     drop(comm.send(0, &message::write(&Report::Here { rank: *rank })));
                     true
                 }

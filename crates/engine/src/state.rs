@@ -8,8 +8,8 @@ use topo::gpu_condition::GpuConditions;
 
 use crate::case::{Case, Order};
 use crate::failure::{Failure, Stage};
+use crate::observed_placement::ObservedPlacement;
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
-use crate::seen::Seen;
 use crate::time_spent::TimeSpent;
 use crate::timing::Latch;
 
@@ -44,7 +44,7 @@ pub struct RankCase {
     /// What the blocks say; `None` without any.
     pub so_far: Option<SoFar>,
     /// The placement seen before the first block, and after the last.
-    pub seen: [Option<Seen>; 2],
+    pub seen: [Option<ObservedPlacement>; 2],
 }
 
 /// So many blocks may be left out, or as many as were measured.

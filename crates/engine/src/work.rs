@@ -21,8 +21,8 @@ use topo::gpu_condition::GpuConditions;
 use crate::bound::Bound;
 use crate::case::Case;
 use crate::failure::{Failure, Stage};
-use crate::sample::{Told, Trouble};
-use crate::seen::{Look, Seen};
+use crate::observed_placement::{ObservedPlacement, PageCheck};
+use crate::sample::{BlockDetail, Trouble};
 use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Latch, Timing};
 use crate::worker::Worker;
@@ -74,10 +74,10 @@ pub trait Site {
     ///
     /// # Errors
     /// The kernel does not say.
-    fn look(&mut self, how: Look) -> Result<Seen, Failure>;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure>;
 
     /// What of a placement is not as asked, in words.
-    fn mismatch(&self, seen: &Seen) -> Option<String>;
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String>;
 
     /// The work of one block of a case, on what was set up.
     ///
@@ -127,7 +127,7 @@ pub trait Work {
     }
 
     /// What the work itself tells of the block beside its time, before anything is verified.
-    fn told(&mut self) -> Option<Told> {
+    fn told(&mut self) -> Option<BlockDetail> {
         None
     }
 

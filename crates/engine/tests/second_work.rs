@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, EngineConfig, Failure, Helpers, Journal, Latch, Look, Mismatch, Order, Pages, PerCase,
-    PlacedMemory, RunEnd, RunState, Seen, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers,
+    Amount, Bound, Case, EngineConfig, Failure, Helpers, Journal, Latch, Mismatch, ObservedPlacement, Order, PageCheck,
+    PagesPerNode, PerCase, PlacedMemory, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker,
+    Workers,
 };
 use ranks::{Communicator, Single};
 
@@ -74,20 +75,20 @@ impl Site for Pair {
         self.memory.as_ref().is_some_and(|(there, ..)| *there == allocation)
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         self.suite.looks.fetch_add(1, Ordering::Relaxed);
-        let mut seen = Seen::thread()?;
+        let mut seen = ObservedPlacement::thread()?;
         if let Some((_, from, to)) = &self.memory {
-            seen.pages = Pages::of(from.bytes(), how, true);
-            seen.pages.merge(Pages::of(to.bytes(), how, true));
+            seen.pages = PagesPerNode::of(from.bytes(), how, true);
+            seen.pages.merge(PagesPerNode::of(to.bytes(), how, true));
         }
-        if self.suite.fault == Fault::Moves && how == Look::Again {
+        if self.suite.fault == Fault::Moves && how == PageCheck::Again {
             seen.pages.per_node = [(self.suite.node + 1, 1)].into_iter().collect();
         }
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         seen.mismatch(self.pu, self.suite.node, None)
     }
 

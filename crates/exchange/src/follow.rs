@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use device::{PeerCopier, PeerPath};
-use engine::{Look, clock};
+use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Exchange};
 
@@ -49,7 +49,7 @@ impl MessageRank<'_> {
     fn performed(&mut self, order: &MessageOrder) -> Result<MessageAnswer, ExchangeFault> {
         let with = match order {
             MessageOrder::Look { first } => {
-                return self.look(if *first { Look::First } else { Look::Again }).map(MessageAnswer::Placed);
+                return self.look(if *first { PageCheck::First } else { PageCheck::Again }).map(MessageAnswer::Placed);
             }
             MessageOrder::Stay | MessageOrder::Leave => return Ok(MessageAnswer::Took(0)),
             MessageOrder::Reach { with } => return Ok(MessageAnswer::Reached(self.reached(*with))),
@@ -93,7 +93,7 @@ impl MessageRank<'_> {
         }
     }
 
-    fn look(&mut self, how: Look) -> Result<RankSeen, ExchangeFault> {
+    fn look(&mut self, how: PageCheck) -> Result<RankSeen, ExchangeFault> {
         let (seen, mismatch) = self.memory.look(how)?;
         let mut placed = RankSeen::of(seen, mismatch);
         for thread in self.gpu_threads {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use engine::Seen;
+use engine::ObservedPlacement;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use stats::stop::StopReason;
@@ -87,7 +87,7 @@ pub struct RankSeen {
 
 impl RankSeen {
     /// What was seen of a thread and its memory.
-    pub(crate) fn of(seen: Seen, mismatch: Option<String>) -> Self {
+    pub(crate) fn of(seen: ObservedPlacement, mismatch: Option<String>) -> Self {
         Self { pu: seen.pu, affinity: seen.affinity, pages: seen.pages.per_node, mismatch, gpu_threads: Vec::new() }
     }
 }

@@ -4,7 +4,7 @@
 //! It opens the GPU itself and has pinned memory on its own node, so that it is a thread that was never elsewhere. It calls no MPI.
 
 use device::{DeviceId, Platform};
-use engine::{Bound, Failure, Look, Stage, clock};
+use engine::{Bound, Failure, PageCheck, Stage, clock};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{COPY_BYTES, GpuThreadAt};
@@ -38,7 +38,7 @@ enum Task {
     /// So many copies each way.
     Copies(u32),
     /// Says where it is.
-    Look(Look),
+    Look(PageCheck),
 }
 
 enum Said {
@@ -129,7 +129,7 @@ impl GpuThread {
     ///
     /// # Errors
     /// The kernel does not say.
-    pub(crate) fn look(&self, how: Look) -> Result<RankSeen, ExchangeFault> {
+    pub(crate) fn look(&self, how: PageCheck) -> Result<RankSeen, ExchangeFault> {
         self.ask(Task::Look(how))?;
         match self.heard()? {
             Said::Placed(placed) => Ok(placed),

@@ -2,7 +2,7 @@
 //! what is received.
 
 use device::{Buffer, Device, MemoryKind, PeerCopier};
-use engine::{Bound, Helpers, Look, Pages, PlacedMemory, Seen};
+use engine::{Bound, Helpers, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory};
 
 use crate::fault::ExchangeFault;
 
@@ -80,11 +80,11 @@ impl MessageMemory {
     ///
     /// # Errors
     /// The kernel does not say.
-    pub(crate) fn look(&mut self, how: Look) -> Result<(Seen, Option<String>), ExchangeFault> {
-        let mut seen = Seen::thread()?;
-        seen.pages = Pages::of(self.host.bytes(), how, true);
+    pub(crate) fn look(&mut self, how: PageCheck) -> Result<(ObservedPlacement, Option<String>), ExchangeFault> {
+        let mut seen = ObservedPlacement::thread()?;
+        seen.pages = PagesPerNode::of(self.host.bytes(), how, true);
         if let Some(device) = &mut self.device {
-            seen.pages.merge(Pages::of(device.host()?, how, false));
+            seen.pages.merge(PagesPerNode::of(device.host()?, how, false));
         }
         let mismatch = seen.mismatch(self.pu, self.node, None);
         Ok((seen, mismatch))

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Helpers, Latch, Look, Order, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work,
-    Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PlacedMemory, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker,
 };
 use stats::random::{SplitMix64, mix};
 
@@ -75,7 +75,7 @@ struct PairSite {
     /// The lines that are still to be used.
     order: Vec<usize>,
     /// Where the other thread was seen last.
-    seen: Option<Seen>,
+    seen: Option<ObservedPlacement>,
 }
 
 impl PairSite {
@@ -125,8 +125,8 @@ impl Site for PairSite {
         (self.other, self.seen) = (None, None);
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some((_, lines)) = &self.lines {
             seen.pages = lines.pages(how);
         }
@@ -134,7 +134,7 @@ impl Site for PairSite {
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         let other = || {
             let ((setup, _), seen) = (self.other.as_ref()?, self.seen.as_ref()?);
             let found = seen.mismatch(self.suite.pairs[*setup].answers, self.node, None)?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use engine::{Bound, Failure, Seen, Stage, Timing, Trouble, Work};
+use engine::{Bound, Failure, ObservedPlacement, Stage, Timing, Trouble, Work};
 
 use crate::chase::LINE_BYTES;
 use crate::lines::Lines;
@@ -30,7 +30,7 @@ enum Asked {
 /// What it says.
 enum Said {
     Bound(Result<(), Failure>),
-    Seen(Result<Seen, Failure>),
+    Seen(Result<ObservedPlacement, Failure>),
     Answering,
     Answered(u64),
 }
@@ -59,7 +59,7 @@ impl Answerer {
     }
 
     /// Where it is.
-    pub(crate) fn look(&self) -> Result<Seen, Failure> {
+    pub(crate) fn look(&self) -> Result<ObservedPlacement, Failure> {
         self.ask(Asked::Look)?;
         match self.hear()? {
             Said::Seen(seen) => seen,
@@ -93,7 +93,7 @@ fn answer(pu: u32, lines: &Lines, questions: &Receiver<Asked>, says: &Sender<Sai
     let mut heard = says.send(Said::Bound(bound.as_ref().map(|_| ()).map_err(Clone::clone))).is_ok();
     while heard && let Ok(question) = questions.recv() {
         heard = match question {
-            Asked::Look => says.send(Said::Seen(Seen::thread())).is_ok(),
+            Asked::Look => says.send(Said::Seen(ObservedPlacement::thread())).is_ok(),
             Asked::Answer(line) => {
                 let answering = says.send(Said::Answering).is_ok();
                 answering && says.send(Said::Answered(answer_all(lines.word(line)))).is_ok()
@@ -211,7 +211,7 @@ mod tests {
     /// Runs it on two PUs of this process's own, on a thread that is bound; says why where there is one only.
     #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
     fn on_two_pus(test: impl FnOnce(&Lines, &Answerer, u32) + Send + 'static) -> Result<(), Failure> {
-        let allowed = Seen::thread()?.affinity;
+        let allowed = ObservedPlacement::thread()?.affinity;
         let [first, second] = allowed.iter().take(2).collect::<Vec<_>>()[..] else {
             eprintln!("SKIPPED handovers: this process may use one PU only");
             return Ok(());
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_pu_that_is_not_there_is_a_failure() -> Result<(), Failure> {
         on_two_pus(|_, _, _| {
-            let bound = Bound::to(Seen::thread().expect("a look").pu).expect("bound");
+            let bound = Bound::to(ObservedPlacement::thread().expect("a look").pu).expect("bound");
             let memory = PlacedMemory::new(&bound, RANGE_BYTES, 0, false, true, &Helpers::default()).expect("memory");
             let missing = Answerer::start(8000, Arc::new(Lines::new(memory))).err();
             assert!(missing.is_some_and(|failure| failure.stage == Stage::Bind));

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use engine::{Look, Pages, PlacedMemory};
+use engine::{PageCheck, PagesPerNode, PlacedMemory};
 use sys::mapping::Words;
 
 use crate::chase::LINE_BYTES;
@@ -35,7 +35,7 @@ impl Lines {
     }
 
     /// Where its pages lie.
-    pub(crate) fn pages(&self, how: Look) -> Pages {
-        Pages::at(self.0.addresses(), how, true)
+    pub(crate) fn pages(&self, how: PageCheck) -> PagesPerNode {
+        PagesPerNode::at(self.0.addresses(), how, true)
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Latch, Look, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker,
 };
 
 use crate::case::{Access, Case};
@@ -114,21 +115,21 @@ impl Site for MemorySite {
         at_hand.is_some_and(|held| held.allocation == allocation && held.serves(&self.suite.setups[setup]))
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         let chain = self.setup.and_then(|setup| self.chains.get(&setup));
         let setup = self.setup.and_then(|setup| self.suite.setups.get(setup)).filter(|setup| !setup.chain);
         let streamed = self.streamed.as_ref().filter(|held| setup.is_some_and(|setup| held.serves(setup)));
         if let Some((_, chain)) = chain {
-            seen.pages = Pages::of(chain.bytes(), how, true);
+            seen.pages = PagesPerNode::of(chain.bytes(), how, true);
         } else if let Some(Streamed { ranges: Ranges { first, second, .. }, .. }) = streamed {
-            seen.pages = Pages::of(first.bytes(), how, true);
-            second.iter().for_each(|second| seen.pages.merge(Pages::of(second.bytes(), how, true)));
+            seen.pages = PagesPerNode::of(first.bytes(), how, true);
+            second.iter().for_each(|second| seen.pages.merge(PagesPerNode::of(second.bytes(), how, true)));
         }
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         let node = self.suite.setups.get(self.setup?)?.node;
         seen.mismatch(self.pu, node, None)
     }

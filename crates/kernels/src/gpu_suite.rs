@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
-    Bound, Failure, Helpers, Latch, Look, Order, Pages, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
+    Timing, Trouble, Work, Worker,
 };
 use pingpong::{Devices, Want, allocate, failure};
 use placement::TargetId;
@@ -238,15 +238,15 @@ impl Site for GpuSite {
         self.put_down();
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some(held) = &mut self.held {
-            seen.pages = Pages::of(held.computer.host(), how, false);
+            seen.pages = PagesPerNode::of(held.computer.host(), how, false);
         }
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         self.held.as_ref()?;
         seen.mismatch(self.place.pu, self.place.node, None)
     }

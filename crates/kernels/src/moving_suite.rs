@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use device::{Computer, Device, HostMemory, MemoryHome, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Latch, Look, Order, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, PlacedMemory, Site, Stage, Suite,
+    TimeSpent, Trouble, Work, Worker,
 };
 use pingpong::{Devices, failure};
 use placement::TargetId;
@@ -132,21 +133,25 @@ impl Site for MovingSite {
         self.held = None;
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some(Held { computer: Some(computer), setup, .. }) = &mut self.held {
             let bytes = self.suite.cases[*setup].moving.bytes;
             if let Some(words) = computer.host().get(..bytes) {
-                seen.pages = Pages::of(words, how, true);
+                seen.pages = PagesPerNode::of(words, how, true);
             }
         }
         Ok(seen)
     }
 
     /// Where pages lie is what is asked here, and no fault.
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         self.held.as_ref()?;
-        Seen { pages: Pages::default(), ..seen.clone() }.mismatch(self.place.pu, self.place.node, None)
+        ObservedPlacement { pages: PagesPerNode::default(), ..seen.clone() }.mismatch(
+            self.place.pu,
+            self.place.node,
+            None,
+        )
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {

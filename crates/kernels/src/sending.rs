@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
-use engine::{Failure, Helpers, Mismatch, Stage, Timing, Told, Trouble, Work};
+use engine::{BlockDetail, Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::compute::{SHARED_GRAIN, lent};
@@ -151,8 +151,8 @@ impl Work for Sending<'_> {
         self.pieces.count as u32
     }
 
-    fn told(&mut self) -> Option<Told> {
-        Some(Told::HostNs(self.busy_ns))
+    fn told(&mut self) -> Option<BlockDetail> {
+        Some(BlockDetail::HostNs(self.busy_ns))
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Helpers, Latch, Look, Order, Pages, PlacedMemory, Seen, Site, Stage, Suite, TimeSpent, Timing,
-    Trouble, Work, Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, PlacedMemory, Site, Stage,
+    Suite, TimeSpent, Timing, Trouble, Work, Worker,
 };
 
 use crate::case::ThreadCase;
@@ -110,15 +110,15 @@ impl Site for ThreadSite {
         Ok(fresh)
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some(held) = &self.held {
-            seen.pages = Pages::of(held.memory.bytes(), how, true);
+            seen.pages = PagesPerNode::of(held.memory.bytes(), how, true);
         }
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         seen.mismatch(self.pu, self.suite.cases.get(self.setup?)?.node, None)
     }
 

@@ -10,7 +10,7 @@
 use std::hint::black_box;
 
 use device::{Computer, DeviceError, RoundStep};
-use engine::{Failure, Look, Mismatch, Pages, Stage, Timing, Told, Trouble, Work};
+use engine::{BlockDetail, Failure, Mismatch, PageCheck, PagesPerNode, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::compute::lent;
@@ -129,12 +129,12 @@ impl Work for Touching<'_> {
         (!matches!(self.moving.touch, Touch::Again | Touch::InTurns)).then_some(1)
     }
 
-    fn told(&mut self) -> Option<Told> {
+    fn told(&mut self) -> Option<BlockDetail> {
         let own = self.own_node;
-        let pages = Pages::of(self.words().ok()?, Look::Again, true);
+        let pages = PagesPerNode::of(self.words().ok()?, PageCheck::Again, true);
         let on_own = pages.per_node.iter().filter(|(node, _)| Some(**node) == own).map(|(_, pages)| pages).sum::<u64>();
         let (away, all) = (pages.unknown + on_own, pages.unknown + pages.per_node.values().sum::<u64>());
-        (all > 0).then(|| Told::Away(away as f64 / all as f64))
+        (all > 0).then(|| BlockDetail::Away(away as f64 / all as f64))
     }
 
     fn lay_out(&mut self) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use engine::Seen;
+use engine::ObservedPlacement;
 use serde::{Deserialize, Serialize};
 use stats::stop::StopReason;
 
@@ -71,7 +71,7 @@ pub enum WayTrouble {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankFound {
     /// Where it was seen before and after.
-    pub seen: [Option<Seen>; 2],
+    pub seen: [Option<ObservedPlacement>; 2],
     /// What of that is not as asked.
     pub mismatch: Option<String>,
     /// Bytes of cells that were held against what they should be.

@@ -128,13 +128,13 @@ impl HostFields {
 
 #[cfg(test)]
 mod tests {
-    use engine::Seen;
+    use engine::ObservedPlacement;
 
     use super::*;
     use crate::grid::LaplaceGrid;
 
     fn fields(grid: LaplaceGrid, precision: Precision) -> Result<HostFields, Failure> {
-        let pu = Seen::thread()?.pu;
+        let pu = ObservedPlacement::thread()?.pu;
         let share = RowShare::new(grid, precision, 0, 1);
         HostFields::new(&Bound::to(pu)?, share, 0, true, &Helpers::default())
     }

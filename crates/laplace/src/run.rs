@@ -70,7 +70,7 @@ enum LaplaceOrder {
 /// What a rank answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum LaplaceAnswer {
-    Looked(Seen, Option<String>),
+    Looked(ObservedPlacement, Option<String>),
     Proven { residual: f64, bytes: u64 },
     Block(BlockFound),
     Checked(u64),
@@ -151,7 +151,7 @@ impl All<'_, '_, '_> {
             };
         match order {
             LaplaceOrder::Look { first } => {
-                let (seen, mismatch) = memory.look(if first { Look::First } else { Look::Again })?;
+                let (seen, mismatch) = memory.look(if first { PageCheck::First } else { PageCheck::Again })?;
                 Ok(LaplaceAnswer::Looked(seen, mismatch))
             }
             LaplaceOrder::Prove(variant) => {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use device::answerer::QUESTION_BYTES;
 use device::{Answerer, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Helpers, Latch, Look, Order, Pages, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
+    Timing, Trouble, Work, Worker,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -152,15 +152,15 @@ impl Site for AnswerSite {
         Ok(fresh)
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some((_, answerer)) = &mut self.held {
-            seen.pages = Pages::of(answerer.memory(), how, false);
+            seen.pages = PagesPerNode::of(answerer.memory(), how, false);
         }
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         let (setup, _) = self.held.as_ref()?;
         seen.mismatch(self.pu, self.suite.cases[*setup].node, None)
     }

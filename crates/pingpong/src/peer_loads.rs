@@ -10,7 +10,10 @@
 use std::sync::Arc;
 
 use device::{Chaser, Platform};
-use engine::{Bound, Failure, Latch, Look, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker};
+use engine::{
+    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
+    Worker,
+};
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
@@ -132,11 +135,11 @@ impl Site for PeerLoadSite {
         self.held = None;
     }
 
-    fn look(&mut self, _how: Look) -> Result<Seen, Failure> {
-        Seen::thread()
+    fn look(&mut self, _how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        ObservedPlacement::thread()
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         // No host memory takes part, so that any node will do.
         seen.mismatch(self.own.pu, 0, None)
     }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use device::{BytePattern, CopyBy, Difference, PeerCopier, PeerEnd, Platform};
 use engine::{
-    Bound, Failure, Latch, Look, Mismatch, Order, Seen, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work, Worker,
+    Bound, Failure, Latch, Mismatch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing,
+    Trouble, Work, Worker,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -163,11 +164,11 @@ impl Site for PeerSite {
         self.held = None;
     }
 
-    fn look(&mut self, _how: Look) -> Result<Seen, Failure> {
-        Seen::thread()
+    fn look(&mut self, _how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        ObservedPlacement::thread()
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         // No host memory takes part, so that any node will do.
         seen.mismatch(self.own.pu, 0, None)
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceError, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
-    Bound, DevicePages, Failure, Latch, Look, Pages, Seen, Site, Stage, Suite, TimeSpent, Trouble, Work, Worker,
+    Bound, DevicePages, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -186,18 +187,18 @@ impl Site for CopySite {
         }
     }
 
-    fn look(&mut self, how: Look) -> Result<Seen, Failure> {
-        let mut seen = Seen::thread()?;
+    fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some(held) = &mut self.held {
             // One range at a time: the copier lends each by `&mut`, because nobody may hold one while it writes the other.
             let movable = held.ranges.kind == MemoryKind::Pageable;
-            seen.pages = Pages::of(held.copier.source(), how, movable);
-            seen.pages.merge(Pages::of(held.copier.destination(), how, movable));
+            seen.pages = PagesPerNode::of(held.copier.source(), how, movable);
+            seen.pages.merge(PagesPerNode::of(held.copier.destination(), how, movable));
             let device = self.devices.get(held.cell.target).map(|device| device.facts());
             seen.device_pages = match held.copier.device_area() {
-                Some(area) => Some(DevicePages::OfNode(Pages::of(area, how, true))),
+                Some(area) => Some(DevicePages::OfNode(PagesPerNode::of(area, how, true))),
                 None if device.is_some_and(may_be_located) => {
-                    Some(DevicePages::OfGpu(Pages::of_device(&held.copier.device_addresses())))
+                    Some(DevicePages::OfGpu(PagesPerNode::of_device(&held.copier.device_addresses())))
                 }
                 None => None,
             };
@@ -205,7 +206,7 @@ impl Site for CopySite {
         Ok(seen)
     }
 
-    fn mismatch(&self, seen: &Seen) -> Option<String> {
+    fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         let cell = self.held.as_ref().map_or_else(|| Cell::of(&self.plan), |held| held.cell);
         let device_node = match cell.target {
             TargetId::Node(node) => Some(node),

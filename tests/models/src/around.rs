@@ -35,7 +35,7 @@ pub enum Stage {
 
 /// How a place is looked at.
 #[derive(Clone, Copy)]
-pub struct Look;
+pub struct PageCheck;
 
 /// The node's clock.
 pub mod clock {
@@ -143,7 +143,7 @@ pub mod memory {
     use std::ops::Range;
 
     use super::fault::ExchangeFault;
-    use super::{Bound, DeviceId, Look};
+    use super::{Bound, DeviceId, PageCheck};
 
     /// So many copies are left that are good.
     pub struct MessageMemory(u32);
@@ -171,7 +171,7 @@ pub mod memory {
         }
 
         /// Where it is.
-        pub fn look(&mut self, _: Look) -> Result<((), Option<String>), ExchangeFault> {
+        pub fn look(&mut self, _: PageCheck) -> Result<((), Option<String>), ExchangeFault> {
             Ok(((), None))
         }
 

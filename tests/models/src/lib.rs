@@ -30,5 +30,7 @@ mod watchdog;
 
 mod models;
 
-pub use around::{Bound, DeviceId, Failure, Look, Platform, Stage, case, clock, ending, exit, fault, found, memory};
+pub use around::{
+    Bound, DeviceId, Failure, PageCheck, Platform, Stage, case, clock, ending, exit, fault, found, memory,
+};
 pub use ranks::{Aborted, Ranks};

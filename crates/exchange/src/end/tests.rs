@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
 
-use engine::{Bound, Seen};
+use engine::{Bound, ObservedPlacement};
 use ranks::WorldError;
 
 use super::*;
@@ -58,7 +58,7 @@ impl Exchange for SlowAtFirst {
 
 #[test]
 fn the_first_rounds_of_a_block_are_sent_and_not_timed() -> Result<(), ExchangeFault> {
-    let pu = Seen::thread()?.pu;
+    let pu = ObservedPlacement::thread()?.pu;
     let bound = Bound::to(pu)?;
     let mut memory = MessageMemory::new(&bound, None, [pu, 0], true, 4096)?;
     let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 4096 };

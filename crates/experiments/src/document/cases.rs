@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{DevicePages, Pages, RankCase, RunState, Sample, Seen, SoFar, Stage, Trouble};
+use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Stage, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::conditions::Conditions;
@@ -163,7 +163,7 @@ pub fn rank_result(verify: bool, place: &Rank, moved: Moved, result: &RankCase, 
     let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
     let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.fits(cache));
     let outcome = outcome(moved.direction, result, device, is_cached);
-    let seen = |seen: Option<&Seen>| seen.map(placement_seen);
+    let seen = |seen: Option<&ObservedPlacement>| seen.map(placement_seen);
     RankResult {
         rank,
         outcome,
@@ -241,8 +241,8 @@ fn verification(verify: bool, result: &RankCase) -> Verification {
     }
 }
 
-fn placement_seen(seen: &Seen) -> PlacementSeen {
-    let source = Pages::source();
+fn placement_seen(seen: &ObservedPlacement) -> PlacementSeen {
+    let source = PagesPerNode::source();
     PlacementSeen {
         pu: Known::value(seen.pu, "getcpu(2)"),
         affinity: Known::value(seen.affinity.clone(), "sched_getaffinity(2)"),
@@ -255,7 +255,7 @@ fn placement_seen(seen: &Seen) -> PlacementSeen {
     }
 }
 
-fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
+fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
     // A buffer that is seen in part is not proven: the counts that are known go into the reason.
     if pages.unknown > 0 || pages.per_node.is_empty() {
         let why = pages.unknown_reason.as_deref().unwrap_or("there are no pages");
@@ -270,7 +270,7 @@ fn pages(pages: &Pages, source: &str) -> Known<Vec<NodePages>> {
 }
 
 /// Some pages of a GPU's memory; what the kernel does not locate is an absence, not a failure.
-fn device_pages(found: &Pages, source: &str) -> Known<Vec<NodePages>> {
+fn device_pages(found: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
     if found.per_node.is_empty() {
         let why = found.unknown_reason.as_deref().unwrap_or("it has no addresses");
         return Known::unknown(source, format!("the kernel does not know where this GPU's memory lies ({why})"));

@@ -14,7 +14,7 @@ const BATCH: usize = 65_536;
 
 /// How closely pages are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum PageCheck {
     /// For the first time on this memory: every page.
     First,
     /// Again, after it was used: every page, or where pages cannot move (pinned ones) one in each 2 MiB.
@@ -31,7 +31,7 @@ fn sampled(page_bytes: usize) -> usize {
 
 /// Where the pages of one rank's host memory lie.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pages {
+pub struct PagesPerNode {
     /// Base pages on each node, by OS index.
     pub per_node: BTreeMap<u32, u64>,
     /// One base page in so many was looked at; 1: every one; 0: none yet.
@@ -46,26 +46,26 @@ pub struct Pages {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DevicePages {
     /// Of a device that is a node of the host: as closely looked at as the host's.
-    OfNode(Pages),
+    OfNode(PagesPerNode),
     /// Of a GPU that may share memory with its CPU: a few, as far as the kernel knows of them.
-    OfGpu(Pages),
+    OfGpu(PagesPerNode),
 }
 
 /// A placement as seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ObservedPlacement {
     /// The PU the thread ran on.
     pub pu: u32,
     /// The PUs it could have run on.
     pub affinity: IdSet,
     /// Where its host memory lies.
-    pub pages: Pages,
+    pub pages: PagesPerNode,
     /// Where its device's memory lies, when the device is a node or its memory may be one.
     pub device_pages: Option<DevicePages>,
 }
 
-impl Seen {
-    /// Looks up the calling thread; its memory is added by [`Pages::of`].
+impl ObservedPlacement {
+    /// Looks up the calling thread; its memory is added by [`PagesPerNode::of`].
     ///
     /// # Errors
     /// The kernel does not say where the thread is.
@@ -77,7 +77,7 @@ impl Seen {
         };
         let pu = sys::affinity::current_pu().map_err(failure("getcpu"))?;
         let affinity = sys::affinity::get().map_err(failure("sched_getaffinity"))?;
-        Ok(Self { pu, affinity, pages: Pages::default(), device_pages: None })
+        Ok(Self { pu, affinity, pages: PagesPerNode::default(), device_pages: None })
     }
 
     /// What is not as asked, in words; `None` when nothing is known to be wrong. `device_node` is the node that stands in for
@@ -96,16 +96,16 @@ impl Seen {
     }
 }
 
-impl Pages {
+impl PagesPerNode {
     /// Where the pages of one range lie. `movable`: the kernel may move them, so that all are looked at each time.
-    pub fn of(range: &[u8], look: Look, movable: bool) -> Self {
+    pub fn of(range: &[u8], look: PageCheck, movable: bool) -> Self {
         let start = range.as_ptr().addr();
         Self::at(start..start + range.len(), look, movable)
     }
 
-    /// As [`Pages::of`], for memory that others may write meanwhile: its addresses are never read.
-    pub fn at(addresses: Range<usize>, look: Look, movable: bool) -> Self {
-        let one_in = if look == Look::First || movable { 1 } else { sampled(rustix::param::page_size()) };
+    /// As [`PagesPerNode::of`], for memory that others may write meanwhile: its addresses are never read.
+    pub fn at(addresses: Range<usize>, look: PageCheck, movable: bool) -> Self {
+        let one_in = if look == PageCheck::First || movable { 1 } else { sampled(rustix::param::page_size()) };
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         pages.count(addresses, one_in);
         pages
@@ -182,16 +182,16 @@ impl Pages {
 }
 
 fn reason(error: &std::io::Error) -> String {
-    format!("{}: {error}", Pages::source())
+    format!("{}: {error}", PagesPerNode::source())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(per_node: &[(u32, u64)]) -> Seen {
-        let pages = Pages { per_node: per_node.iter().copied().collect(), ..Pages::default() };
-        Seen { pu: 3, affinity: IdSet::from_iter([3]), pages, device_pages: None }
+    fn seen(per_node: &[(u32, u64)]) -> ObservedPlacement {
+        let pages = PagesPerNode { per_node: per_node.iter().copied().collect(), ..PagesPerNode::default() };
+        ObservedPlacement { pu: 3, affinity: IdSet::from_iter([3]), pages, device_pages: None }
     }
 
     #[test]
@@ -200,14 +200,17 @@ mod tests {
         assert!(seen(&[(1, 10)]).mismatch(4, 1, None).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
         let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1, None).unwrap_or_default();
         assert!(mixed.contains("found 10 pages there and 1 on node 2"), "{mixed}");
-        let loose = Seen { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
+        let loose = ObservedPlacement { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
         assert!(loose.mismatch(3, 1, None).is_some(), "a thread that may wander is not bound");
     }
 
     #[test]
     fn a_device_that_is_a_node_must_lie_there() {
-        let on = |node| Seen {
-            device_pages: Some(DevicePages::OfNode(Pages { per_node: [(node, 5)].into(), ..Pages::default() })),
+        let on = |node| ObservedPlacement {
+            device_pages: Some(DevicePages::OfNode(PagesPerNode {
+                per_node: [(node, 5)].into(),
+                ..PagesPerNode::default()
+            })),
             ..seen(&[(1, 10)])
         };
         assert_eq!(on(2).mismatch(3, 1, Some(2)), None);
@@ -219,12 +222,12 @@ mod tests {
     fn touched_memory_is_found_and_pages_that_cannot_move_are_sampled_the_second_time() {
         let memory = vec![1_u8; 8 << 20];
         let count = |look, movable| {
-            let pages = Pages::of(&memory, look, movable);
+            let pages = PagesPerNode::of(&memory, look, movable);
             pages.per_node.values().sum::<u64>() + pages.unknown
         };
-        assert!(count(Look::First, false) >= 2048);
-        assert!(count(Look::Again, true) >= 2048);
-        let sampled = count(Look::Again, false);
+        assert!(count(PageCheck::First, false) >= 2048);
+        assert!(count(PageCheck::Again, true) >= 2048);
+        let sampled = count(PageCheck::Again, false);
         assert!((4..=8).contains(&sampled), "{sampled} pages of 8 MiB");
     }
 
@@ -236,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_range_that_is_not_there_has_no_pages() {
-        let none = Pages::of(&[], Look::First, true);
+        let none = PagesPerNode::of(&[], PageCheck::First, true);
         assert_eq!((none.per_node.len(), none.unknown), (0, 0));
     }
 
@@ -245,17 +248,17 @@ mod tests {
         let memory = vec![1_u8; 8 << 20];
         let start = memory.as_ptr().addr();
         let area = start..start + memory.len();
-        let located = Pages::of_device(std::slice::from_ref(&area));
+        let located = PagesPerNode::of_device(std::slice::from_ref(&area));
         assert!((4..=8).contains(&(located.per_node.values().sum::<u64>() + located.unknown)), "{located:?}");
         // No process has a page there: x86-64 and arm64 keep the first page of an address space free.
-        let nowhere = Pages::of_device(&[0..4096, 0..0]);
+        let nowhere = PagesPerNode::of_device(&[0..4096, 0..0]);
         assert_eq!((nowhere.per_node.len(), nowhere.unknown), (0, 1));
-        assert!(nowhere.unknown_reason.is_some_and(|reason| reason.starts_with(Pages::source())));
+        assert!(nowhere.unknown_reason.is_some_and(|reason| reason.starts_with(PagesPerNode::source())));
     }
 
     #[test]
     fn the_thread_is_seen_on_a_pu_that_it_may_use() -> Result<(), Failure> {
-        let seen = Seen::thread()?;
+        let seen = ObservedPlacement::thread()?;
         assert!(seen.affinity.contains(seen.pu));
         Ok(())
     }
