@@ -103,8 +103,8 @@ impl Beside {
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
         let node = self.rank.memory_node;
-        let copies = pingpong::Case::all(&self.config);
-        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
+        let copies = pingpong::CopyCase::all(&self.config);
+        let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
         let copying = CopySuite::of(
             &self.config,
             std::slice::from_ref(&self.rank),
@@ -113,7 +113,7 @@ impl Beside {
             self.helpers.clone(),
             self.one_node,
         );
-        let traffic = |count: &usize| hostmem::Case {
+        let traffic = |count: &usize| hostmem::TrafficCase {
             access: self.traffic,
             bytes: self.range,
             node,
@@ -121,7 +121,7 @@ impl Beside {
             ranks: (0..*count).collect(),
             pace: None,
         };
-        let accesses: Vec<hostmem::Case> = self.counts.iter().map(traffic).collect();
+        let accesses: Vec<hostmem::TrafficCase> = self.counts.iter().map(traffic).collect();
         let (seed, huge_pages) = (self.config.seed, self.config.huge_pages);
         let reading =
             MemorySuite::new(accesses.clone(), &self.threads, seed, huge_pages, self.one_node, self.helpers.clone());
@@ -130,7 +130,7 @@ impl Beside {
             (Arc::new(reading) as Arc<dyn Suite>, self.threads.len()),
         ]);
 
-        let copy_case = |copy: &pingpong::Case, order, group: &str| DocumentCase {
+        let copy_case = |copy: &pingpong::CopyCase, order, group: &str| DocumentCase {
             order,
             memory: settings::memory(copy.memory),
             direction: settings::direction(copy.direction),
@@ -199,7 +199,7 @@ impl Beside {
         }
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found, copies: &[pingpong::Case]) -> Matrix {
+    fn matrix(&self, topology: &Topology, found: &Found, copies: &[pingpong::CopyCase]) -> Matrix {
         let all = |count: usize| (1..=count as u32).collect::<IdSet>();
         let pus = |count: usize| self.threads[..count].iter().map(|thread| thread.pu).collect::<IdSet>();
         let row = |name: String, group: String, ranks: IdSet, pus: IdSet| MatrixRow {
@@ -257,7 +257,7 @@ fn without(count: usize) -> String {
 }
 
 /// The group of so many threads beside one of the copies: that of the copies where there is one kind of them.
-fn traffic_group(count: usize, copy: &pingpong::Case, copies: &[pingpong::Case]) -> String {
+fn traffic_group(count: usize, copy: &pingpong::CopyCase, copies: &[pingpong::CopyCase]) -> String {
     if copies.len() > 1 { format!("{}, {}", beside(count), copy.direction) } else { beside(count) }
 }
 

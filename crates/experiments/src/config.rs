@@ -49,7 +49,7 @@ pub fn checked(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<
         max_time: Duration::ZERO,
         timeout: args.measuring.timeout,
     };
-    let cases = u32::try_from(pingpong::Case::all(&config).len()).unwrap_or(u32::MAX);
+    let cases = u32::try_from(pingpong::CopyCase::all(&config).len()).unwrap_or(u32::MAX);
     // A fixed number of rounds is what was asked for, however long it takes.
     let default = if args.measuring.reps.is_some() {
         Duration::MAX
@@ -76,11 +76,12 @@ pub fn launched(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result
 
 /// The time that so many rounds of every case take where everything is as slow as it can be meant.
 fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
-    let round = |case: &pingpong::Case| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
-    let turns = |case: &pingpong::Case| if case.order == Order::Alone { ranks } else { 1 };
+    let round =
+        |case: &pingpong::CopyCase| SLOWEST_ROUND + Duration::from_secs_f64(case.bytes as f64 * 2.0 / SLOWEST_RATE);
+    let turns = |case: &pingpong::CopyCase| if case.order == Order::Alone { ranks } else { 1 };
     // With ranks at once a block has three rounds and 20 ms at least, however few were asked for, and the rounds before the first one take time too.
     let rounds = reps.saturating_add(WARMUP).max(400);
-    let times = pingpong::Case::all(config).into_iter().map(|case| {
+    let times = pingpong::CopyCase::all(config).into_iter().map(|case| {
         let rounds = u32::try_from(rounds.saturating_mul(turns(&case) as u64)).unwrap_or(u32::MAX);
         round(&case).saturating_mul(rounds)
     });

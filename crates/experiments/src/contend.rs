@@ -105,7 +105,7 @@ impl Contend {
         let Self { config, plan, rows, .. } = self;
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
         let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
-        for copy in pingpong::Case::all(&config) {
+        for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
                 let case = DocumentCase {
                     order: row.order,
@@ -121,7 +121,7 @@ impl Contend {
                     case,
                     places: row.ranks.iter().map(|rank| (*rank, *rank)).collect(),
                 });
-                list.push((pingpong::Case { order: row.order, ..copy }, Cells::Members(row.ranks.clone())));
+                list.push((pingpong::CopyCase { order: row.order, ..copy }, Cells::Members(row.ranks.clone())));
             }
         }
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);

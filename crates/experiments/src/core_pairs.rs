@@ -123,7 +123,7 @@ impl CorePairs {
         let with_node: Vec<(Worker, u32)> =
             workers.iter().zip(&self.cores[1..]).map(|(worker, core)| (*worker, core.node)).collect();
         let pair = |(i, j): &(usize, usize)| hostmem::CorePair { asks: i - 1, answers: self.cores[*j].pu };
-        let suite = hostmem::CorePairs::new(
+        let suite = hostmem::CorePairSuite::new(
             pairs.iter().map(pair).collect(),
             &with_node,
             self.engine.seed,

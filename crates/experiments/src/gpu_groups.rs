@@ -210,7 +210,7 @@ impl GpuGroups {
     ) -> Experiment {
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
         let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
-        for copy in pingpong::Case::all(&self.config) {
+        for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
                 let case = DocumentCase {
                     order: set.order,
@@ -223,7 +223,7 @@ impl GpuGroups {
                 let case = numbered(&mut cases, case);
                 let places = set.gpus.iter().copied().zip(set.places.iter().copied()).collect();
                 shots.push(Shot { at: list.len(), case, places });
-                list.push((pingpong::Case { order: set.order, ..copy }, Cells::Members(set.gpus.clone())));
+                list.push((pingpong::CopyCase { order: set.order, ..copy }, Cells::Members(set.gpus.clone())));
             }
         }
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use device::{CopyBy, Direction, MemoryKind, PlatformKind};
 use engine::{Helpers, Joined, Order, Suite, Worker};
-use pingpong::{Cell, Cells, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
+use pingpong::{
+    Cells, CopyEnds, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget,
+};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
@@ -38,7 +40,7 @@ pub struct GpuMatrix {
     /// A row and a GPU each, all of them for each engine.
     places: Vec<RankPlan>,
     /// The copies, in the order of the engine's cases, with the row and the columns of each.
-    copies: Vec<(pingpong::Case, Cells, Shot)>,
+    copies: Vec<(pingpong::CopyCase, Cells, Shot)>,
     cases: Vec<DocumentCase>,
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
@@ -145,11 +147,11 @@ impl GpuMatrix {
         let columns = self.targets.len();
         let names: Vec<String> = self.row_places().map(|(row, _)| row.name.clone()).collect();
         let engine = self.engine_group(by);
-        for copy in pingpong::Case::all(&self.config) {
+        for copy in pingpong::CopyCase::all(&self.config) {
             if copy.memory == MemoryKind::Pageable && copy.direction == Direction::Bidirectional {
                 continue;
             }
-            let copy = pingpong::Case { by, ..copy };
+            let copy = pingpong::CopyCase { by, ..copy };
             let case = |group| DocumentCase {
                 order: copy.order,
                 memory: settings::memory(copy.memory),
@@ -170,7 +172,7 @@ impl GpuMatrix {
                 }
                 let case = numbered(&mut self.cases, case(engine.map(str::to_owned)));
                 for place in first_place + first..first_place + first + columns {
-                    let cell = Cell::of(&self.places[place]);
+                    let cell = CopyEnds::of(&self.places[place]);
                     let shot = Shot { at: self.copies.len(), case, places: vec![(row, place)] };
                     self.copies.push((copy, Cells::One { rank: row, cell }, shot));
                 }
@@ -256,7 +258,8 @@ impl GpuMatrix {
         let loads = self.loads();
         let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
         let Self { config, ranks, places, copies, mut cases, load_range, .. } = self;
-        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
+        let list: Vec<(pingpong::CopyCase, Cells)> =
+            copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
         let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
         let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();

@@ -172,7 +172,7 @@ impl Loaded {
     }
 
     fn loads(&self) -> MemorySuite {
-        let case = |(rank, curve): (usize, &Curve)| hostmem::Case {
+        let case = |(rank, curve): (usize, &Curve)| hostmem::TrafficCase {
             access: Access::Load,
             bytes: self.chased,
             node: curve.node,
@@ -190,7 +190,7 @@ impl Loaded {
             let first = self.first_thread(number);
             let unpaused = [Pace::UNPAUSED];
             for pace in paces.get(number).map_or(&unpaused[..], Vec::as_slice) {
-                cases.push(hostmem::Case {
+                cases.push(hostmem::TrafficCase {
                     access: self.traffic,
                     bytes: self.streamed,
                     node: curve.node,
@@ -203,7 +203,7 @@ impl Loaded {
         self.suite(cases, &self.threads())
     }
 
-    fn suite(&self, cases: Vec<hostmem::Case>, workers: &[Worker]) -> MemorySuite {
+    fn suite(&self, cases: Vec<hostmem::TrafficCase>, workers: &[Worker]) -> MemorySuite {
         MemorySuite::new(cases, workers, self.engine.seed, self.huge_pages, self.one_node, self.helpers.clone())
     }
 

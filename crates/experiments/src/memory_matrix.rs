@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use engine::{Helpers, Order, Worker};
-use hostmem::{Case, LINE_BYTES, MemorySuite};
+use hostmem::{LINE_BYTES, MemorySuite, TrafficCase};
 use placement::{Plan, Row, RowPlace};
 use report::Known;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
@@ -32,7 +32,7 @@ pub struct MemoryMatrix {
     nodes: Vec<u32>,
     /// The engine's ranks of each row that can be measured, each with its PU.
     workers: Vec<Vec<Worker>>,
-    cases: Vec<Case>,
+    cases: Vec<TrafficCase>,
     shots: Vec<Shot>,
     document: Vec<DocumentCase>,
     places: Vec<placement::RankPlan>,
@@ -131,7 +131,7 @@ impl MemoryMatrix {
                 let case = numbered(&mut self.document, document);
                 let places = ranks.iter().map(|rank| (*rank, self.place_of(*rank, column))).collect();
                 self.shots.push(Shot { at: self.cases.len(), case, places });
-                self.cases.push(Case { access, bytes, node, order, ranks: ranks.clone(), pace: None });
+                self.cases.push(TrafficCase { access, bytes, node, order, ranks: ranks.clone(), pace: None });
             }
         }
         Ok(())

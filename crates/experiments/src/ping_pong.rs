@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use ::pingpong::{Case, RunConfig, RunState};
+use ::pingpong::{CopyCase, RunConfig, RunState};
 use placement::{Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
 use stats::units::counted;
@@ -123,7 +123,7 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
     plan.notes.iter().for_each(|note| {
         let _ = writeln!(text, "note      {note}");
     });
-    let cases = Case::all(config);
+    let cases = CopyCase::all(config);
     let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
     let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
     let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();

@@ -30,7 +30,7 @@ pub struct Sweep {
     /// The run.
     pub config: RunConfig,
     plan: Plan,
-    copies: Vec<pingpong::Case>,
+    copies: Vec<pingpong::CopyCase>,
 }
 
 impl Sweep {
@@ -54,10 +54,11 @@ impl Sweep {
         config.directions = config::unique(&args.directions);
         config.orders = vec![Order::Alone];
         config.timing = args.timing;
-        let staged =
-            |case: &pingpong::Case| case.memory == MemoryKind::Pageable && case.direction == Direction::Bidirectional;
-        let copies: Vec<pingpong::Case> =
-            pingpong::Case::all(&config).into_iter().filter(|case| !staged(case)).collect();
+        let staged = |case: &pingpong::CopyCase| {
+            case.memory == MemoryKind::Pageable && case.direction == Direction::Bidirectional
+        };
+        let copies: Vec<pingpong::CopyCase> =
+            pingpong::CopyCase::all(&config).into_iter().filter(|case| !staged(case)).collect();
         config.max_time = config::time_for(&args.measuring, copies.len() * plan.ranks.len());
         Ok(Self { config, plan, copies })
     }
@@ -85,11 +86,11 @@ impl Sweep {
         let Self { config, plan, copies } = self;
         let helpers = Helpers(topology.allowed.pus.clone());
         let one_node = topology.machine_has_one_node();
-        let list: Vec<(pingpong::Case, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
+        let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
         let mut cases = Vec::new();
         let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
-        let shot = |(at, copy): (usize, &pingpong::Case)| {
+        let shot = |(at, copy): (usize, &pingpong::CopyCase)| {
             let case = DocumentCase {
                 order: copy.order,
                 memory: settings::memory(copy.memory),

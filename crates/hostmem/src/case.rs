@@ -31,7 +31,7 @@ impl Access {
 
 /// A case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct TrafficCase {
     /// What each rank does.
     pub access: Access,
     /// The range of each rank, bytes.

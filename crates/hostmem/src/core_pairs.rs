@@ -28,7 +28,7 @@ pub struct CorePair {
 }
 
 /// Pairs of cores as a suite.
-pub struct CorePairs {
+pub struct CorePairSuite {
     pairs: Vec<CorePair>,
     /// The PU and the memory node of each rank that asks.
     places: BTreeMap<usize, (u32, u32)>,
@@ -36,7 +36,7 @@ pub struct CorePairs {
     one_node: bool,
 }
 
-impl CorePairs {
+impl CorePairSuite {
     /// These pairs; each worker with the node of its lines. `one_node`: the machine has one NUMA node only.
     pub fn new(pairs: Vec<CorePair>, workers: &[(Worker, u32)], seed: u64, one_node: bool) -> Self {
         let places = workers.iter().map(|(worker, node)| (worker.rank, (worker.pu, *node))).collect();
@@ -44,7 +44,7 @@ impl CorePairs {
     }
 }
 
-impl Suite for CorePairs {
+impl Suite for CorePairSuite {
     fn cases(&self) -> Vec<engine::Case> {
         let case = |(index, pair): (usize, &CorePair)| engine::Case {
             index,
@@ -65,7 +65,7 @@ impl Suite for CorePairs {
 
 /// One rank's end.
 struct PairSite {
-    suite: Arc<CorePairs>,
+    suite: Arc<CorePairSuite>,
     rank: usize,
     pu: u32,
     node: u32,

@@ -29,9 +29,9 @@ mod suite;
 mod traffic;
 mod words;
 
-pub use case::{Access, Case};
+pub use case::{Access, TrafficCase};
 pub use chase::{LINE_BYTES, LOADS_A_CALL, MOST_LINES};
-pub use core_pairs::{CorePair, CorePairs};
+pub use core_pairs::{CorePair, CorePairSuite};
 pub use lines::RANGE_BYTES as PAIR_RANGE_BYTES;
 pub use pace::{BURST_BYTES, Pace};
 pub use suite::MemorySuite;

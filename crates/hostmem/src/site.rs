@@ -9,7 +9,7 @@ use engine::{
     Trouble, Work, Worker,
 };
 
-use crate::case::{Access, Case};
+use crate::case::{Access, TrafficCase};
 use crate::chase::{Chain, Chase};
 use crate::suite::{MemorySuite, Setup};
 use crate::traffic::{Ranges, Traffic};
@@ -54,7 +54,7 @@ impl MemorySite {
 
 impl Suite for MemorySuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, (case, setup)): (usize, (&Case, &usize))| engine::Case {
+        let case = |(index, (case, setup)): (usize, (&TrafficCase, &usize))| engine::Case {
             index,
             order: case.order,
             setup: *setup,
@@ -135,7 +135,7 @@ impl Site for MemorySite {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let Case { access, pace, .. } = self.suite.cases[case];
+        let TrafficCase { access, pace, .. } = self.suite.cases[case];
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         if access == Access::Load {
             let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(nothing)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use engine::{Helpers, Worker};
 
-use crate::case::{Access, Case};
+use crate::case::{Access, TrafficCase};
 
 /// What the cases of one setup need on each rank that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) struct Setup {
 
 /// Memory accesses as a suite.
 pub struct MemorySuite {
-    pub(crate) cases: Vec<Case>,
+    pub(crate) cases: Vec<TrafficCase>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) setup_of: Vec<usize>,
     pub(crate) pus: BTreeMap<usize, u32>,
@@ -33,7 +33,7 @@ pub struct MemorySuite {
 impl MemorySuite {
     /// These cases by these ranks. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
     pub fn new(
-        cases: Vec<Case>,
+        cases: Vec<TrafficCase>,
         workers: &[Worker],
         seed: u64,
         huge_pages: bool,
@@ -49,7 +49,7 @@ impl MemorySuite {
                 (&setup.ranks, setup.node, setup.bytes, setup.chain) == (&case.ranks, case.node, case.bytes, chain)
             };
             let at = setups.iter().position(like).unwrap_or_else(|| {
-                let Case { node, bytes, .. } = *case;
+                let TrafficCase { node, bytes, .. } = *case;
                 setups.push(Setup { ranks: case.ranks.clone(), node, bytes, chain, second: false });
                 setups.len() - 1
             });
@@ -83,8 +83,8 @@ mod tests {
 
     use super::*;
 
-    fn case(access: Access, node: u32, ranks: &[usize], bytes: usize) -> Case {
-        Case { access, bytes, node, order: Order::Alone, ranks: ranks.to_vec(), pace: None }
+    fn case(access: Access, node: u32, ranks: &[usize], bytes: usize) -> TrafficCase {
+        TrafficCase { access, bytes, node, order: Order::Alone, ranks: ranks.to_vec(), pace: None }
     }
 
     #[test]

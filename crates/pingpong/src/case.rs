@@ -11,7 +11,7 @@ pub const DEVICE_TIMING_FROM_BYTES: usize = 1 << 20;
 
 /// A case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct CopyCase {
     /// Its position in the list of cases.
     pub index: usize,
     /// How ranks share the machine.
@@ -26,7 +26,7 @@ pub struct Case {
     pub by: CopyBy,
 }
 
-impl Case {
+impl CopyCase {
     /// Every case of a run, in the order a reader expects them.
     pub fn all(config: &RunConfig) -> Vec<Self> {
         let mut cases = Vec::new();
@@ -94,8 +94,8 @@ mod tests {
         Capabilities { latch, patterns: Ok(()), loads: Ok(()), bidirectional: Ok(()), memory }
     }
 
-    fn case(memory: MemoryKind, direction: Direction, bytes: usize) -> Case {
-        Case { index: 0, order: Order::Alone, memory, direction, bytes, by: CopyBy::Engine }
+    fn case(memory: MemoryKind, direction: Direction, bytes: usize) -> CopyCase {
+        CopyCase { index: 0, order: Order::Alone, memory, direction, bytes, by: CopyBy::Engine }
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn ranks_that_share_a_device_at_once_are_timed_by_the_host() {
-        let together = Case { order: Order::Simultaneous, ..case(MemoryKind::Pinned, Direction::H2d, 1 << 27) };
+        let together = CopyCase { order: Order::Simultaneous, ..case(MemoryKind::Pinned, Direction::H2d, 1 << 27) };
         let timing = |choice, shared| together.timing(choice, &can(Latch::StreamWait), shared);
         assert_eq!(timing(TimingChoice::Auto, true), Ok(Timing::Host));
         assert_eq!(timing(TimingChoice::Auto, false), Ok(Timing::Device));

@@ -4,14 +4,14 @@ use placement::{RankPlan, TargetId};
 
 /// The two ends of a rank's copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Cell {
+pub struct CopyEnds {
     /// The node of the host memory.
     pub memory_node: u32,
     /// The device.
     pub target: TargetId,
 }
 
-impl Cell {
+impl CopyEnds {
     /// The place that a plan gives a rank.
     pub fn of(plan: &RankPlan) -> Self {
         Self { memory_node: plan.memory_node, target: plan.target.id }
@@ -30,7 +30,7 @@ pub enum Cells {
         /// The rank.
         rank: usize,
         /// The ends.
-        cell: Cell,
+        cell: CopyEnds,
     },
 }
 

@@ -16,7 +16,7 @@
 use device::{Area, BytePattern, Copier, DeviceError, Difference, Direction};
 use engine::{Failure, Mismatch, Stage, Trouble};
 
-use crate::case::Case;
+use crate::case::CopyCase;
 use crate::fault::failure;
 
 /// From this size on a device fills and compares: below it the host is quicker than a kernel's launch.
@@ -89,7 +89,7 @@ impl Source {
 
 impl Delivery {
     /// The bytes of `case`'s block in this pass on this rank, from this source; `patterns`: whether its device can fill and compare.
-    pub(crate) fn new(seed: u64, rank: usize, case: &Case, pass: u64, patterns: bool, source: &Source) -> Self {
+    pub(crate) fn new(seed: u64, rank: usize, case: &CopyCase, pass: u64, patterns: bool, source: &Source) -> Self {
         let key = |area| key(seed, rank, case.index, pass, area);
         let by_device = patterns && case.bytes >= BY_DEVICE_FROM_BYTES;
         let lasting = by_device && case.direction != Direction::D2h;
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn what_a_copy_of_the_same_pass_left_on_the_host_is_wrong_for_the_next() {
-        let case = |index, bytes, by| Case {
+        let case = |index, bytes, by| CopyCase {
             index,
             order: Order::Alone,
             memory: MemoryKind::Pinned,
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn bytes_from_the_host_are_another_blocks_but_for_the_first_words_of_their_pages() {
-        let case = Case {
+        let case = CopyCase {
             index: 0,
             order: Order::Alone,
             memory: MemoryKind::Pinned,

@@ -36,8 +36,8 @@ mod work;
 
 pub use answers::{ANSWER_BYTES, AnswerCase, AnswerSuite};
 pub use budget::{BudgetError, check_budget, device_bytes};
-pub use case::{Case, DEVICE_TIMING_FROM_BYTES};
-pub use cells::{Cell, Cells};
+pub use case::{CopyCase, DEVICE_TIMING_FROM_BYTES};
+pub use cells::{Cells, CopyEnds};
 pub use chain::{LOAD_LINE_BYTES, LOADS_A_KERNEL, MOST_LOAD_LINES};
 pub use config::{RunConfig, TimingChoice};
 pub use devices::Devices;

@@ -14,8 +14,8 @@ use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
 use topo::gpu_condition::GpuConditions;
 
-use crate::case::Case;
-use crate::cells::Cell;
+use crate::case::CopyCase;
+use crate::cells::CopyEnds;
 use crate::delivery::{Delivery, PIECE_BYTES, Source};
 use crate::devices::Devices;
 use crate::fault::failure;
@@ -38,7 +38,7 @@ pub(crate) struct CopySite {
 struct Held {
     copier: Box<dyn Copier>,
     setup: usize,
-    cell: Cell,
+    cell: CopyEnds,
     ranges: Ranges,
     source: Source,
     shares_device: bool,
@@ -84,7 +84,7 @@ impl CopySite {
     fn host(
         &mut self,
         bound: &Bound,
-        cell: Cell,
+        cell: CopyEnds,
         ranges: Ranges,
         spent: &mut TimeSpent,
     ) -> Result<(HostPair, Option<Source>), Failure> {
@@ -118,7 +118,7 @@ fn may_be_located(device: &DeviceFacts) -> bool {
 
 impl Suite for CopySuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(case, setup): (&Case, &usize)| engine::Case {
+        let case = |(case, setup): (&CopyCase, &usize)| engine::Case {
             index: case.index,
             order: case.order,
             setup: *setup,
@@ -207,7 +207,7 @@ impl Site for CopySite {
     }
 
     fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
-        let cell = self.held.as_ref().map_or_else(|| Cell::of(&self.plan), |held| held.cell);
+        let cell = self.held.as_ref().map_or_else(|| CopyEnds::of(&self.plan), |held| held.cell);
         let device_node = match cell.target {
             TargetId::Node(node) => Some(node),
             TargetId::Gpu(_) => None,

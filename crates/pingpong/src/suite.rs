@@ -7,8 +7,8 @@ use device::{Direction, MemoryKind, Platform};
 use engine::{Helpers, Worker};
 use placement::{RankPlan, TargetId};
 
-use crate::case::Case;
-use crate::cells::{Cell, Cells};
+use crate::case::CopyCase;
+use crate::cells::{Cells, CopyEnds};
 use crate::config::RunConfig;
 
 /// What the cases of one setup need, on each rank that takes part.
@@ -43,7 +43,7 @@ pub struct CopySuite {
     plans: BTreeMap<usize, RankPlan>,
     pub(crate) helpers: Helpers,
     pub(crate) one_node: bool,
-    pub(crate) cases: Vec<Case>,
+    pub(crate) cases: Vec<CopyCase>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) needs: Vec<Need>,
     /// The setup of each case.
@@ -80,7 +80,7 @@ impl CopySuite {
         one_node: bool,
     ) -> Self {
         let copies =
-            cells.iter().flat_map(|cells| Case::all(config).into_iter().map(move |case| (case, cells.clone())));
+            cells.iter().flat_map(|cells| CopyCase::all(config).into_iter().map(move |case| (case, cells.clone())));
         Self::of(config, plans, &copies.collect::<Vec<_>>(), platform, helpers, one_node)
     }
 
@@ -88,7 +88,7 @@ impl CopySuite {
     pub fn of(
         config: &RunConfig,
         plans: &[RankPlan],
-        copies: &[(Case, Cells)],
+        copies: &[(CopyCase, Cells)],
         platform: &Arc<dyn Platform>,
         helpers: Helpers,
         one_node: bool,
@@ -117,7 +117,7 @@ impl CopySuite {
         Self { fresh_each_pass: true, ..self }
     }
 
-    fn add(&mut self, case: Case, cells: &Cells) {
+    fn add(&mut self, case: CopyCase, cells: &Cells) {
         let phase = u8::from(!case.needs_quiet_driver(self.config.timing));
         let setup = Setup { phase, kind: case.memory, cells: cells.clone() };
         let at = self.setups.iter().position(|other| *other == setup).unwrap_or_else(|| {
@@ -130,7 +130,7 @@ impl CopySuite {
         need.source |= case.direction != Direction::D2h;
         need.destination |= case.direction != Direction::H2d;
         need.bidirectional |= case.direction == Direction::Bidirectional && case.memory != MemoryKind::Pageable;
-        self.cases.push(Case { index: self.cases.len(), ..case });
+        self.cases.push(CopyCase { index: self.cases.len(), ..case });
         self.setup_of.push(at);
     }
 
@@ -140,7 +140,7 @@ impl CopySuite {
     }
 
     /// The copies, in the order of the engine's cases.
-    pub fn copies(&self) -> &[Case] {
+    pub fn copies(&self) -> &[CopyCase] {
         &self.cases
     }
 
@@ -150,10 +150,10 @@ impl CopySuite {
     }
 
     /// Where a rank's copies run in a setup.
-    pub(crate) fn cell(&self, rank: usize, setup: usize) -> Option<Cell> {
+    pub(crate) fn cell(&self, rank: usize, setup: usize) -> Option<CopyEnds> {
         match &self.setups[setup].cells {
             Cells::One { rank: only, cell } => (*only == rank).then_some(*cell),
-            Cells::Own | Cells::Members(_) => self.plan(rank).map(Cell::of),
+            Cells::Own | Cells::Members(_) => self.plan(rank).map(CopyEnds::of),
         }
     }
 

@@ -3,14 +3,14 @@
 use device::{Copier, Direction, Marks};
 use engine::{Failure, Lanes, Stage, Timing, Trouble, Work};
 
-use crate::case::Case;
+use crate::case::CopyCase;
 use crate::delivery::{Delivery, Source};
 use crate::fault::failure;
 
 /// The work of one block of one case.
 pub(crate) struct CopyWork<'a> {
     pub copier: &'a mut dyn Copier,
-    pub case: Case,
+    pub case: CopyCase,
     pub timing: Timing,
     pub delivery: Delivery,
     /// What lies in the host memory that it reads.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use device::{Direction, Platform};
-use pingpong::{Case, Cells, CopySuite, Enough, Helpers, Journal, RunEnd, RunState, Workers};
+use pingpong::{Cells, CopyCase, CopySuite, Enough, Helpers, Journal, RunEnd, RunState, Workers};
 use placement::{Plan, RankPlan};
 use ranks::{Communicator, Single};
 use report::place::Turn;
@@ -71,7 +71,7 @@ struct Turns<'a> {
     how: &'a How,
     /// The ranks of each candidate.
     members: Vec<Vec<usize>>,
-    copies: Vec<Case>,
+    copies: Vec<CopyCase>,
     turned: Vec<Turned>,
     /// Why there are no further turns, once there are none; with the reason where the values have not decided.
     end: Option<Option<String>>,
@@ -112,7 +112,7 @@ impl Enough for Turns<'_> {
 }
 
 /// What one pass gave on a candidate: the rate of each of its ranks, each way.
-fn turn(state: &RunState, members: &[usize], copies: &[Case], pass: u64) -> Result<Turn, String> {
+fn turn(state: &RunState, members: &[usize], copies: &[CopyCase], pass: u64) -> Result<Turn, String> {
     let rates = |direction: Direction| -> Result<Vec<f64>, String> {
         let ranks = || members.iter().enumerate();
         let of = |(rank, member): (usize, &usize)| {

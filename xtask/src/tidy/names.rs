@@ -32,7 +32,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Command",
     "Compared",
     "Contend",
-    "CorePairs",
     "Device",
     "Difference",
     "Direction",

@@ -25,12 +25,12 @@ const LEAST_OVERLAP: f64 = 0.95;
 
 pub(super) fn cases(facts: &Facts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
-    pingpong::Case::all(facts.config).iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
+    pingpong::CopyCase::all(facts.config).iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
 }
 
 fn one(
     facts: &Facts,
-    asked: &pingpong::Case,
+    asked: &pingpong::CopyCase,
     state: &RunState,
     places: &[Rank],
     devices: &BTreeMap<&str, &Device>,
@@ -113,7 +113,7 @@ fn too_little(overlap: f64) -> String {
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
-fn timing(facts: &Facts, asked: &pingpong::Case, results: &[RankCase]) -> case::Timing {
+fn timing(facts: &Facts, asked: &pingpong::CopyCase, results: &[RankCase]) -> case::Timing {
     let used = results.iter().flat_map(|rank| &rank.samples).map(|sample| sample.timing).next();
     let device = facts.config.timing == pingpong::TimingChoice::Device;
     let large = facts.config.timing == pingpong::TimingChoice::Auto

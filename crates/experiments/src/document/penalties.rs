@@ -10,9 +10,9 @@ use super::Facts;
 
 pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
     let (mut penalties, mut values) = (Vec::new(), Vec::new());
-    let copies = pingpong::Case::all(facts.config);
+    let copies = pingpong::CopyCase::all(facts.config);
     for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
-        let same = |case: &pingpong::Case| {
+        let same = |case: &pingpong::CopyCase| {
             case.order == Order::Alone
                 && (case.memory, case.direction, case.bytes) == (together.memory, together.direction, together.bytes)
         };
@@ -21,7 +21,7 @@ pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<
             continue;
         }
         for rank in 0..facts.parts.len() {
-            let rates = |case: &pingpong::Case| -> Vec<f64> {
+            let rates = |case: &pingpong::CopyCase| -> Vec<f64> {
                 state.results[case.index][rank].samples.iter().map(|sample| sample.block.bytes_per_s()).collect()
             };
             let solo = cases[alone.index].ranks[rank].summary();

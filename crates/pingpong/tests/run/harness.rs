@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{
-    Amount, Case, CopySuite, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice, Workers,
+    Amount, CopyCase, CopySuite, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice, Workers,
 };
 use placement::{Membind, Plan, Request, Target};
 use ranks::{Communicator, Single};
@@ -27,7 +27,7 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 pub struct Done {
     pub state: RunState,
     /// The copies, in the order of the state's cases.
-    pub copies: Vec<Case>,
+    pub copies: Vec<CopyCase>,
     pub mock: Arc<State>,
     pub took: Duration,
     /// The PU of each rank.
@@ -38,13 +38,13 @@ pub struct Done {
 
 impl Done {
     /// The results of the cases that fit, with their case.
-    pub fn of(&self, fits: impl Fn(&Case) -> bool) -> Vec<(Case, &[RankCase])> {
+    pub fn of(&self, fits: impl Fn(&CopyCase) -> bool) -> Vec<(CopyCase, &[RankCase])> {
         let all = self.copies.iter().zip(&self.state.results);
         all.filter(|(case, _)| fits(case)).map(|(case, ranks)| (*case, ranks.as_slice())).collect()
     }
 
     /// The results of the only case that fits.
-    pub fn only(&self, fits: impl Fn(&Case) -> bool) -> &[RankCase] {
+    pub fn only(&self, fits: impl Fn(&CopyCase) -> bool) -> &[RankCase] {
         let found = self.of(fits);
         assert_eq!(found.len(), 1, "one case was meant");
         found[0].1
@@ -114,7 +114,7 @@ pub fn run_with(mock: Mock, config: &RunConfig, interrupts: AfterPass) -> Result
     let state = Arc::clone(&mock.state);
     let pus = plan.ranks.iter().map(|rank| rank.pu).collect();
     let (done, over) = mpsc::channel();
-    let (config, began, copies) = (config.clone(), Instant::now(), Case::all(config));
+    let (config, began, copies) = (config.clone(), Instant::now(), CopyCase::all(config));
     let mut journal = RecordingJournal { interrupts, mock: Arc::clone(&state), states: Vec::new() };
     thread::spawn(move || {
         let interrupted = Arc::clone(&journal.mock.interrupted);
