@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use device::{MathLibrary, Platform};
 use engine::{Helpers, Order, Worker};
-use kernels::{By, COPY_BYTES, GpuCase, GpuSuite, Kernel, Problem, RankPlace, What};
+use kernels::{By, COPY_BYTES, GpuCase, GpuRound, GpuSuite, Kernel, Problem, RankPlace};
 use placement::{Plan, RankPlan, Row, Target, TargetId};
 use report::kernels::{COPIES, RESIDENT};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
@@ -63,11 +63,12 @@ impl<'a> GpuKernels<'a> {
     }
 
     /// The cases of one place.
-    fn whats(&self) -> Vec<What> {
+    fn whats(&self) -> Vec<GpuRound> {
         let iterations = self.options.iterations;
-        let of =
-            |kernel: &Kernel| [What::WithTransfers { kernel: *kernel, iterations }, What::Resident { kernel: *kernel }];
-        [What::ToDevice, What::ToHost].into_iter().chain(self.kernels.iter().flat_map(of)).collect()
+        let of = |kernel: &Kernel| {
+            [GpuRound::WithTransfers { kernel: *kernel, iterations }, GpuRound::Resident { kernel: *kernel }]
+        };
+        [GpuRound::ToDevice, GpuRound::ToHost].into_iter().chain(self.kernels.iter().flat_map(of)).collect()
     }
 
     fn figures(&self) -> usize {
@@ -182,21 +183,21 @@ fn vendors(platform: &dyn Platform, kernel: Kernel, library: MathLibrary) -> Res
 }
 
 /// The document's case of what is done.
-pub(crate) fn document_case(what: What, problem: Option<&dyn Problem>) -> DocumentCase {
+pub(crate) fn document_case(what: GpuRound, problem: Option<&dyn Problem>) -> DocumentCase {
     let moved = match (what, problem) {
-        (What::Pieces(pieces), _) => pieces.bytes,
+        (GpuRound::Pieces(pieces), _) => pieces.bytes,
         (_, Some(problem)) => problem.layout().input + problem.layout().output,
         (_, None) => COPY_BYTES,
     };
     let (direction, group) = match what {
-        What::Pieces(pieces) => (
+        GpuRound::Pieces(pieces) => (
             if pieces.to_device { Direction::H2d } else { Direction::D2h },
             settings::way(pieces.way).name().to_owned(),
         ),
-        What::ToDevice => (Direction::H2d, COPIES.to_owned()),
-        What::ToHost => (Direction::D2h, COPIES.to_owned()),
-        What::WithTransfers { kernel, .. } => (Direction::Kernel, kernel.name().to_owned()),
-        What::Resident { kernel } => (Direction::Kernel, format!("{}{RESIDENT}", kernel.name())),
+        GpuRound::ToDevice => (Direction::H2d, COPIES.to_owned()),
+        GpuRound::ToHost => (Direction::D2h, COPIES.to_owned()),
+        GpuRound::WithTransfers { kernel, .. } => (Direction::Kernel, kernel.name().to_owned()),
+        GpuRound::Resident { kernel } => (Direction::Kernel, format!("{}{RESIDENT}", kernel.name())),
     };
     DocumentCase {
         order: Order::Alone,

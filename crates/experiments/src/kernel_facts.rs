@@ -1,6 +1,6 @@
 //! What is known of a kernel before it is measured: what a document says of it, and whether memory of a place is enough.
 
-use kernels::{Kernel, Problem, Unit};
+use kernels::{Kernel, Problem, ProblemUnit};
 use report::kernels::{KernelFigures, WorkUnit};
 
 use crate::fault::Fault;
@@ -11,9 +11,9 @@ pub(crate) fn figures(kernel: Kernel, problem: &dyn Problem, iterations: u32, by
     KernelFigures {
         name: kernel.name().to_owned(),
         unit: match problem.unit() {
-            Unit::Flop => WorkUnit::Flop,
-            Unit::Byte => WorkUnit::Byte,
-            Unit::Key => WorkUnit::Key,
+            ProblemUnit::Flop => WorkUnit::Flop,
+            ProblemUnit::Byte => WorkUnit::Byte,
+            ProblemUnit::Key => WorkUnit::Key,
         },
         amount: problem.amount(),
         input_bytes: layout.input as u64,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use device::{CopyBy, Direction, MemoryKind, PeerEnd};
 use hostmem::Access;
-use kernels::{Kernel, Scattered, Size, Way};
+use kernels::{Kernel, ProblemSize, Scattered, TransferMethod};
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
@@ -165,7 +165,7 @@ pub struct Computing {
     /// The kernels; all of them where none is named.
     pub kernels: Vec<Kernel>,
     /// The size of their problems.
-    pub size: Size,
+    pub size: ProblemSize,
     /// Whether the GPU vendor's libraries compute where they can.
     pub vendor: bool,
     /// Runs between the copy of the input to a GPU and that of the result back.
@@ -182,7 +182,7 @@ impl Default for Computing {
     fn default() -> Self {
         Self {
             kernels: Vec::new(),
-            size: Size::default(),
+            size: ProblemSize::default(),
             vendor: false,
             iterations: 1,
             rows: RowsBy::Node,
@@ -285,7 +285,7 @@ pub struct SmallPieces {
     /// Where they lie scattered.
     pub scattered: Scattered,
     /// How they are sent.
-    pub ways: Vec<Way>,
+    pub ways: Vec<TransferMethod>,
     /// From which memory; each GPU's near one where nothing is given.
     pub rows: Option<RowsBy>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Helpers, Worker};
-use kernels::{By, GpuCase, GpuSuite, Pieces, RankPlace, Size, Way, What};
+use kernels::{By, GpuCase, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, TransferMethod};
 use pingpong::device_bytes;
 use placement::{Plan, RankPlan, Row, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
@@ -85,7 +85,7 @@ impl<'a> PieceSweep<'a> {
         self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
     }
 
-    fn ways(&self) -> Vec<Way> {
+    fn ways(&self) -> Vec<TransferMethod> {
         config::unique(&self.asked.ways)
     }
 
@@ -131,17 +131,17 @@ impl<'a> PieceSweep<'a> {
     pub(crate) fn experiment(self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
         for pieces in self.each() {
-            let case = numbered(&mut cases, document_case(What::Pieces(pieces), None));
+            let case = numbered(&mut cases, document_case(GpuRound::Pieces(pieces), None));
             for (number, (rank, target)) in self.places().enumerate() {
                 shots.push(Shot { at: list.len(), case, places: vec![(rank.rank, number)] });
-                list.push(GpuCase { what: What::Pieces(pieces), rank: rank.rank, target: target.id });
+                list.push(GpuCase { what: GpuRound::Pieces(pieces), rank: rank.rank, target: target.id });
             }
         }
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
         let ranks: Vec<RankPlace> = self.ranks.iter().map(|(rank, _)| *rank).collect();
-        let suite = GpuSuite::new(list, ranks.clone(), (By::Gpu, Size::default()), &found.platform, memory);
+        let suite = GpuSuite::new(list, ranks.clone(), (By::Gpu, ProblemSize::default()), &found.platform, memory);
         let smaller = "ask for a smaller --total";
         for rank in &ranks {
             let (node, needs) = (rank.node, suite.bytes_on(rank.node));

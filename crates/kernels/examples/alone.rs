@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use device::{HeapMemory, HostMemory, MemoryKind, Platform, RoundStep};
-use kernels::{By, Kernel, LARGEST_CLASS, Part, Size};
+use kernels::{By, Kernel, LARGEST_CLASS, ProblemPart, ProblemSize};
 
 const RUNS: u32 = 10;
 const MARKS: usize = 10;
@@ -38,7 +38,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     )?;
     let mut right = true;
     for kernel in named {
-        let problem = kernel.problem(By::Gpu, Size::Class(class));
+        let problem = kernel.problem(By::Gpu, ProblemSize::Class(class));
         let layout = problem.layout();
         let memory = HeapMemory::try_new(layout.host_bytes()).ok_or("too little host memory")?;
         let mut memory = device.adopt(MemoryKind::Pinned, Box::new(memory) as Box<dyn HostMemory>)?;
@@ -67,7 +67,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let run = timed(&runs, RUNS)?;
         let d2h = timed(&to_host, 1)?;
         // Where the problem has parts the result that is checked is theirs, of transfers that are overlapped.
-        let part = |part: Part| {
+        let part = |part: ProblemPart| {
             let input = part.input.into_iter().map(RoundStep::ToDevice);
             input.chain([part.launch, RoundStep::ToHost(part.output)]).collect::<Vec<_>>()
         };

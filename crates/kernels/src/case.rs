@@ -7,7 +7,7 @@ use crate::pieces::Pieces;
 
 /// What a round does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum What {
+pub enum GpuRound {
     /// Copies to the device.
     ToDevice,
     /// Copies from the device.
@@ -28,7 +28,7 @@ pub enum What {
     Pieces(Pieces),
 }
 
-impl What {
+impl GpuRound {
     /// The kernel; a copy has none.
     pub fn kernel(self) -> Option<Kernel> {
         match self {
@@ -42,7 +42,7 @@ impl What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuCase {
     /// What is done.
-    pub what: What,
+    pub what: GpuRound,
     /// The rank.
     pub rank: usize,
     /// The device.

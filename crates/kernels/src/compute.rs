@@ -14,9 +14,9 @@ use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
 use engine::{Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
-use crate::case::What;
+use crate::case::GpuRound;
 use crate::made::Made;
-use crate::problem::{Part, Problem};
+use crate::problem::{Problem, ProblemPart};
 
 /// The copies that losses are predicted by have this size: large beside what a copy takes to begin.
 pub const COPY_BYTES: usize = 64 << 20;
@@ -33,7 +33,7 @@ const WRONG: u8 = 0xff;
 /// One block.
 pub(crate) struct Compute<'a> {
     computer: &'a mut dyn Computer,
-    what: What,
+    what: GpuRound,
     made: Option<Arc<Made>>,
     /// Who helps to write and to look at results.
     helpers: Helpers,
@@ -46,7 +46,7 @@ pub(crate) struct Compute<'a> {
 impl<'a> Compute<'a> {
     pub(crate) fn new(
         computer: &'a mut dyn Computer,
-        what: What,
+        what: GpuRound,
         (made, helpers): (Option<Arc<Made>>, &Helpers),
         (timing, pass): (Timing, u64),
     ) -> Self {
@@ -61,7 +61,7 @@ impl<'a> Compute<'a> {
     fn spoil(&mut self) -> Result<(), DeviceError> {
         let Some(made) = &self.made else {
             // Both sides have the bytes of another pattern at the beginning of each page, where they are to arrive; whole patterns take longer to write than to copy.
-            let sent = self.what == What::ToHost;
+            let sent = self.what == GpuRound::ToHost;
             let [on_device, on_host] = if sent { [self.pattern, self.other()] } else { [self.other(), self.pattern] };
             self.write_pattern(on_device)?;
             self.computer.round(&[RoundStep::ToDevice(0..COPY_BYTES)])?;
@@ -110,11 +110,11 @@ fn count(steps: &[RoundStep]) -> usize {
 }
 
 /// What one round does.
-fn steps(what: What, problem: Option<&dyn Problem>) -> Vec<RoundStep> {
+fn steps(what: GpuRound, problem: Option<&dyn Problem>) -> Vec<RoundStep> {
     match (what, problem) {
-        (What::WithTransfers { iterations, .. }, Some(problem)) => with_transfers(problem, iterations),
-        (What::Resident { .. }, Some(problem)) => problem.launches(),
-        (What::ToHost, _) => vec![RoundStep::ToHost(0..COPY_BYTES)],
+        (GpuRound::WithTransfers { iterations, .. }, Some(problem)) => with_transfers(problem, iterations),
+        (GpuRound::Resident { .. }, Some(problem)) => problem.launches(),
+        (GpuRound::ToHost, _) => vec![RoundStep::ToHost(0..COPY_BYTES)],
         _ => vec![RoundStep::ToDevice(0..COPY_BYTES)],
     }
 }
@@ -130,7 +130,7 @@ fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
         return steps;
     }
     let [mut first, mut last] = [Vec::new(), Vec::new()];
-    for Part { input, launch, output } in parts {
+    for ProblemPart { input, launch, output } in parts {
         first.extend(input.into_iter().map(RoundStep::ToDevice));
         if iterations == 1 {
             first.extend([launch, RoundStep::ToHost(output)]);
@@ -212,7 +212,7 @@ impl Work for Compute<'_> {
     fn verify(&mut self) -> Result<u64, Trouble> {
         let fault = |error: DeviceError| Trouble::from(failure(Stage::Verify, &error));
         let Some(made) = self.made.clone() else {
-            if self.what == What::ToDevice {
+            if self.what == GpuRound::ToDevice {
                 self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
                 self.computer.round(&[RoundStep::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
@@ -220,7 +220,7 @@ impl Work for Compute<'_> {
             return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(corrupt);
         };
         let layout = made.problem.layout();
-        if matches!(self.what, What::Resident { .. }) {
+        if matches!(self.what, GpuRound::Resident { .. }) {
             let result = layout.output_at..layout.output_at + layout.output;
             self.computer.round(&[RoundStep::ToHost(result)]).map_err(fault)?;
         }

@@ -18,16 +18,16 @@ use pingpong::{Devices, Want, allocate, failure};
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
-use crate::case::{GpuCase, What};
+use crate::case::{GpuCase, GpuRound};
 use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
 use crate::made::{self, Made, Shelf};
-use crate::pieces::Way;
+use crate::pieces::TransferMethod;
 use crate::problem::{Layout, Problem};
 use crate::program::PIECES;
 use crate::rank_place::{self, RankPlace};
 use crate::sending::Sending;
-use crate::size::Size;
+use crate::size::ProblemSize;
 
 /// Kernels on GPUs.
 pub struct GpuSuite {
@@ -48,7 +48,7 @@ impl GpuSuite {
     pub fn new(
         cases: Vec<GpuCase>,
         places: Vec<RankPlace>,
-        (by, size): (By, Size),
+        (by, size): (By, ProblemSize),
         platform: &Arc<dyn Platform>,
         (helpers, one_node, huge_pages): (Helpers, bool, bool),
     ) -> Self {
@@ -73,7 +73,7 @@ impl GpuSuite {
     /// The host memory of one rank, bytes.
     pub fn host_bytes(&self) -> usize {
         let pieces = self.cases.iter().filter_map(|case| match case.what {
-            What::Pieces(pieces) => Some(pieces.memory_bytes()),
+            GpuRound::Pieces(pieces) => Some(pieces.memory_bytes()),
             _ => None,
         });
         let least = if self.made.is_empty() { 0 } else { COPY_BYTES };
@@ -92,8 +92,8 @@ impl GpuSuite {
         (self.places.iter().filter(|place| place.node == node).count() * self.host_bytes() + kept) as u64
     }
 
-    fn program(&self, what: What) -> Result<&'static KernelModule, Failure> {
-        if let What::Pieces(_) = what {
+    fn program(&self, what: GpuRound) -> Result<&'static KernelModule, Failure> {
+        if let GpuRound::Pieces(_) = what {
             return Ok(&PIECES);
         }
         // A copy needs no kernel, and is made by whichever program is there.
@@ -255,8 +255,8 @@ impl Site for GpuSite {
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let held = self.held.as_mut().ok_or_else(nothing)?;
         let GpuCase { what, target, .. } = self.suite.cases[case];
-        if let What::Pieces(pieces) = what {
-            if pieces.way == Way::Batch {
+        if let GpuRound::Pieces(pieces) = what {
+            if pieces.way == TransferMethod::Batch {
                 held.computer.can_batch().map_err(Trouble::Skipped)?;
             }
             let Held { computer, laid, .. } = held;

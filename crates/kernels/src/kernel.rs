@@ -8,7 +8,7 @@ use device::MathLibrary;
 
 use crate::problem::Problem;
 use crate::problems::{Fft, Gemm, Md, Reduction, Scan, Sort, Spmv, Stencil, Triad};
-use crate::size::Size;
+use crate::size::ProblemSize;
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,7 +95,7 @@ impl Kernel {
     }
 
     /// Its problem of this size, which [`Kernel::admits`].
-    pub fn problem(self, by: By, size: Size) -> Arc<dyn Problem> {
+    pub fn problem(self, by: By, size: ProblemSize) -> Arc<dyn Problem> {
         let shape = self.shape(by, size);
         match self {
             Self::Sgemm if by == By::Library => Arc::new(Gemm::<f32>::new(shape).by_library()),
@@ -140,7 +140,7 @@ mod tests {
 
     /// The smallest problem, as one thread solves it.
     fn solved(kernel: Kernel) -> (Arc<dyn Problem>, Vec<u64>, Vec<u64>) {
-        let problem = kernel.problem(By::Thread, Size::Class(1));
+        let problem = kernel.problem(By::Thread, ProblemSize::Class(1));
         let layout = problem.layout();
         let words = |bytes: usize| vec![0_u64; bytes.div_ceil(8)];
         let (mut input, mut output, mut scratch) = (words(layout.input), words(layout.output), words(layout.scratch));

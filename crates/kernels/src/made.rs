@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{Bound, Failure, Helpers, PlacedMemory, TimeSpent};
 
-use crate::problem::{Problem, Wrong};
+use crate::problem::{Problem, WrongNumber};
 use crate::proven::Proven;
 
 /// Inputs are kept where all of a run's are at most so much; larger ones are made anew whenever they are needed.
@@ -79,7 +79,7 @@ impl Made {
     ///
     /// # Errors
     /// The first number that is wrong.
-    pub(crate) fn check(&self, input: &[u8], output: &mut [u8], helpers: &Helpers) -> Result<(), Wrong> {
+    pub(crate) fn check(&self, input: &[u8], output: &mut [u8], helpers: &Helpers) -> Result<(), WrongNumber> {
         self.proven.check(&*self.problem, input, output, helpers)
     }
 }
@@ -88,14 +88,14 @@ impl Made {
 mod tests {
     use super::*;
     use crate::kernel::{By, Kernel};
-    use crate::size::Size;
+    use crate::size::ProblemSize;
 
     #[test]
     fn an_input_that_is_kept_is_the_one_that_is_made_anew() -> Result<(), Failure> {
         let pu = sys::affinity::current_pu().map_err(|e| Failure::system(engine::Stage::Bind, "getcpu", &e, ""))?;
         let bind = move || {
             let (bound, helpers, mut spent) = (Bound::to(pu)?, Helpers::default(), TimeSpent::default());
-            let made = Made::new(Kernel::Spmv.problem(By::Thread, Size::Class(1)));
+            let made = Made::new(Kernel::Spmv.problem(By::Thread, ProblemSize::Class(1)));
             let mut inputs = [0_u64, 1, 2].map(|byte| vec![byte; made.problem.layout().input.div_ceil(8)]);
             let shelf = Shelf { node: 0, one_node: true, huge_pages: false };
             for (input, shelf) in inputs.iter_mut().zip([None, Some(shelf), Some(shelf)]) {
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn inputs_are_kept_up_to_what_a_node_spares() {
-        let class = |class: u8| Kernel::ALL.map(|kernel| kernel.problem(By::Gpu, Size::Class(class))).to_vec();
+        let class = |class: u8| Kernel::ALL.map(|kernel| kernel.problem(By::Gpu, ProblemSize::Class(class))).to_vec();
         assert_eq!(kept_bytes(class(4).iter()), class(4).iter().map(|problem| problem.layout().input).sum::<usize>());
-        let large = vec![Kernel::Triad.problem(By::Gpu, Size::default()); 40];
+        let large = vec![Kernel::Triad.problem(By::Gpu, ProblemSize::default()); 40];
         assert_eq!(kept_bytes(large.iter()), 0);
     }
 }

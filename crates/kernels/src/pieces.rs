@@ -20,7 +20,7 @@ const PIECES_KERNEL: usize = 0;
 
 /// How pieces are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum TransferMethod {
     /// An asynchronous copy of each.
     Loop,
     /// One call of the driver that queues all copies.
@@ -31,7 +31,7 @@ pub enum Way {
     Packed,
 }
 
-impl Way {
+impl TransferMethod {
     /// All of them, the plainest first.
     pub const ALL: [Self; 4] = [Self::Loop, Self::Batch, Self::Kernel, Self::Packed];
 }
@@ -52,7 +52,7 @@ pub enum Scattered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pieces {
     /// How.
-    pub way: Way,
+    pub way: TransferMethod,
     /// To the device, or from it.
     pub to_device: bool,
     /// The length of a piece, bytes: a multiple of [`PIECE_GRAIN`].
@@ -146,13 +146,13 @@ impl Pieces {
             if self.to_device { RoundStep::ToDeviceAt(range, in_area) } else { RoundStep::ToHostFrom(range, in_area) }
         };
         match self.way {
-            Way::Loop => places.iter().map(one).collect(),
-            Way::Batch => {
+            TransferMethod::Loop => places.iter().map(one).collect(),
+            TransferMethod::Batch => {
                 let (to_device, bytes) = (self.to_device, self.bytes);
                 vec![RoundStep::Batch(Arc::new(Batch { to_device, bytes, at: places.iter().map(at).collect() }))]
             }
-            Way::Kernel => vec![self.launch(Argument::Host(host), host_step)],
-            Way::Packed => {
+            TransferMethod::Kernel => vec![self.launch(Argument::Host(host), host_step)],
+            TransferMethod::Packed => {
                 let packed = self.packed();
                 let all = |begin: usize| begin..begin + packed.len();
                 let in_host = if host_step == 1 { all(host) } else { packed.clone() };
@@ -184,7 +184,8 @@ mod tests {
         for count in [1, 2, 3, 15, 64, 105, 1000, 16384] {
             for scattered in [Scattered::Both, Scattered::Host, Scattered::Device] {
                 let room = count * PIECE_GRAIN;
-                let pieces = Pieces { way: Way::Loop, to_device: true, bytes: PIECE_GRAIN, count, room, scattered };
+                let pieces =
+                    Pieces { way: TransferMethod::Loop, to_device: true, bytes: PIECE_GRAIN, count, room, scattered };
                 let places = pieces.places();
                 for of in [|place: &(usize, usize)| place.0, |place: &(usize, usize)| place.1] {
                     let slots: BTreeSet<usize> = places.iter().map(of).collect();
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn a_side_that_is_not_scattered_has_them_one_behind_the_other() {
         let pieces = Pieces {
-            way: Way::Loop,
+            way: TransferMethod::Loop,
             to_device: true,
             bytes: 8192,
             count: 100,

@@ -15,7 +15,7 @@ use device::{KernelModule, RoundStep};
 
 /// What a problem's amount of work is counted in, as SHOC counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unit {
+pub enum ProblemUnit {
     /// Floating-point operations.
     Flop,
     /// Bytes.
@@ -24,7 +24,7 @@ pub enum Unit {
     Key,
 }
 
-impl Unit {
+impl ProblemUnit {
     /// A billion of them a second, as users read it.
     pub fn giga(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Layout {
 
 /// A number of the result that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wrong {
+pub struct WrongNumber {
     /// Its offset in the result, bytes.
     pub offset: usize,
     /// What it, or the sum that it is part of, should be.
@@ -84,14 +84,14 @@ pub struct Wrong {
     pub allowed: f64,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for WrongNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { offset, expected, got, allowed } = self;
         write!(f, "wrong result at byte {offset}: {got:e} instead of {expected:e} (they may differ by {allowed:e})")
     }
 }
 
-impl Wrong {
+impl WrongNumber {
     /// Whether a number is near enough to what it should be.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Wrong {
 
 /// A part of a problem, which can be computed while others are copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ProblemPart {
     /// What it needs of the input beside what parts before it need, by offset.
     pub input: Vec<Range<usize>>,
     /// What is launched.
@@ -133,7 +133,7 @@ pub trait Problem: Send + Sync {
     fn amount(&self) -> f64;
 
     /// What that is counted in.
-    fn unit(&self) -> Unit;
+    fn unit(&self) -> ProblemUnit;
 
     /// Writes a part of the input, which begins at this offset: the same at every call.
     fn fill(&self, at: usize, part: &mut [u8]);
@@ -150,7 +150,7 @@ pub trait Problem: Send + Sync {
     fn launches(&self) -> Vec<RoundStep>;
 
     /// The same run by parts whose transfers and launches go on at once; none where the problem does not divide, and one step follows the other.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<ProblemPart> {
         Vec::new()
     }
 
@@ -161,7 +161,7 @@ pub trait Problem: Send + Sync {
     ///
     /// # Errors
     /// The first number that is wrong.
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong>;
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber>;
 }
 
 #[cfg(test)]
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_wrong() {
-        assert_eq!(Wrong::unless_near(0, 1.0, 1.0 + 1e-7, 1e-6), Ok(()));
-        assert!(Wrong::unless_near(0, 1.0, f64::NAN, 1e-6).is_err());
-        let wrong = Wrong { offset: 8, expected: 1.0, got: 3.0, allowed: 0.5 };
+        assert_eq!(WrongNumber::unless_near(0, 1.0, 1.0 + 1e-7, 1e-6), Ok(()));
+        assert!(WrongNumber::unless_near(0, 1.0, f64::NAN, 1e-6).is_err());
+        let wrong = WrongNumber { offset: 8, expected: 1.0, got: 3.0, allowed: 0.5 };
         assert_eq!(wrong.to_string(), "wrong result at byte 8: 3e0 instead of 1e0 (they may differ by 5e-1)");
     }
 }

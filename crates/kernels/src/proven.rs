@@ -8,7 +8,7 @@ use bytemuck::cast;
 use engine::Helpers;
 use stats::random::mix;
 
-use crate::problem::{Problem, Wrong};
+use crate::problem::{Problem, WrongNumber};
 
 /// Bytes that one number stands for, before those numbers are joined.
 const CHUNK: usize = 1 << 20;
@@ -28,7 +28,7 @@ impl Proven {
         input: &[u8],
         output: &mut [u8],
         helpers: &Helpers,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), WrongNumber> {
         let hash = hash(output, helpers);
         if self.0.load(Ordering::Relaxed) != hash {
             problem.check(input, output)?;
@@ -67,7 +67,7 @@ fn hash_chunk(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::kernel::{By, Kernel};
-    use crate::size::Size;
+    use crate::size::ProblemSize;
 
     #[test]
     fn a_bit_that_differs_gives_another_number_wherever_it_is_and_so_do_chunks_in_another_order() {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_wrong_result_after_a_right_one_is_found_and_the_right_one_again_is_right() {
-        let problem = Kernel::Triad.problem(By::Thread, Size::Class(1));
+        let problem = Kernel::Triad.problem(By::Thread, ProblemSize::Class(1));
         let layout = problem.layout();
         let (mut input, mut output) = (vec![0_u32; layout.input / 4], vec![0_u32; layout.output / 4]);
         problem.fill(0, bytemuck::cast_slice_mut(&mut input));

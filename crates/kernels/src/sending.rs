@@ -10,7 +10,7 @@ use engine::{BlockDetail, Failure, Helpers, Mismatch, Stage, Timing, Trouble, Wo
 use pingpong::failure;
 
 use crate::compute::{SHARED_GRAIN, lent};
-use crate::pieces::{PIECE_GRAIN, Pieces, Way};
+use crate::pieces::{PIECE_GRAIN, Pieces, TransferMethod};
 
 /// One block of them.
 pub(crate) struct Sending<'a> {
@@ -44,7 +44,7 @@ impl<'a> Sending<'a> {
     }
 
     fn is_packed_by_the_host(&self) -> bool {
-        self.pieces.way == Way::Packed && self.pieces.steps()[0] != 1
+        self.pieces.way == TransferMethod::Packed && self.pieces.steps()[0] != 1
     }
 
     /// Puts the pattern in the range that is sent, on the side that sends; what has been there only gets other first words of pages.

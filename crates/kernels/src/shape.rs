@@ -9,7 +9,7 @@ use std::fmt;
 use stats::units::rounded_size;
 
 use crate::kernel::{By, Kernel};
-use crate::size::{LARGEST_CLASS, Size};
+use crate::size::{LARGEST_CLASS, ProblemSize};
 
 /// The largest data of a problem whose places are numbers of 32 bits.
 const MOST_BYTES: u64 = 16 << 30;
@@ -22,7 +22,7 @@ const EDGE: usize = 128;
 
 /// A size that a kernel cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct ShapeError {
     /// The kernel.
     pub kernel: Kernel,
     /// What it was asked for, bytes.
@@ -31,7 +31,7 @@ pub struct Refused {
     pub can: [u64; 2],
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kernel, asked, can } = self;
         let [asked, least, most] = [*asked, can[0], can[1]].map(rounded_size);
@@ -42,22 +42,22 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ShapeError {}
 
 impl Kernel {
     /// Whether there is a problem of this size.
     ///
     /// # Errors
     /// What the kernel can have.
-    pub fn admits(self, size: Size) -> Result<(), Refused> {
-        let Size::Bytes(asked) = size else { return Ok(()) };
+    pub fn admits(self, size: ProblemSize) -> Result<(), ShapeError> {
+        let ProblemSize::Bytes(asked) = size else { return Ok(()) };
         let most = match self {
             Self::Triad | Self::Reduction => MOST_STREAMED_BYTES,
             Self::Sort => MOST_SORTED_BYTES,
             _ => MOST_BYTES,
         };
         let can = [self.least_bytes(), most];
-        if (can[0]..=can[1]).contains(&asked) { Ok(()) } else { Err(Refused { kernel: self, asked, can }) }
+        if (can[0]..=can[1]).contains(&asked) { Ok(()) } else { Err(ShapeError { kernel: self, asked, can }) }
     }
 
     fn least_bytes(self) -> u64 {
@@ -80,10 +80,10 @@ impl Kernel {
     }
 
     /// What its problem is made of: numbers, keys, transforms, rows, the edge of a square or of a cube.
-    pub(crate) fn shape(self, by: By, size: Size) -> usize {
+    pub(crate) fn shape(self, by: By, size: ProblemSize) -> usize {
         match size {
-            Size::Class(class) => self.shape_of_class(by, class),
-            Size::Bytes(bytes) => self.shape_of_bytes(bytes),
+            ProblemSize::Class(class) => self.shape_of_class(by, class),
+            ProblemSize::Bytes(bytes) => self.shape_of_bytes(bytes),
         }
     }
 
@@ -146,7 +146,7 @@ fn side(points: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn data(kernel: Kernel, size: Size) -> u64 {
+    fn data(kernel: Kernel, size: ProblemSize) -> u64 {
         let layout = kernel.problem(By::Gpu, size).layout();
         (layout.input + layout.output) as u64
     }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn classes_are_of_falling_size() {
         for kernel in Kernel::ALL {
-            let bytes = |class| data(kernel, Size::Class(class));
+            let bytes = |class| data(kernel, ProblemSize::Class(class));
             assert!((1..LARGEST_CLASS).all(|class| bytes(class) < bytes(class + 1)), "{kernel}");
         }
     }
@@ -164,7 +164,7 @@ mod tests {
         for kernel in Kernel::ALL {
             // Half a tile of 128 is 11 % of the edge of three squares of doubles in 8 MiB, and so 22 % of the data.
             for (asked, near) in [(8 << 20, 0.22), (64 << 20, 0.06), (256 << 20, 0.03)] {
-                let has = data(kernel, Size::Bytes(asked)) as f64;
+                let has = data(kernel, ProblemSize::Bytes(asked)) as f64;
                 assert!((has / asked as f64 - 1.0).abs() < near, "{kernel}: {has} of {asked}");
             }
         }
@@ -174,15 +174,19 @@ mod tests {
     fn a_size_that_a_kernel_cannot_have_is_refused_with_those_that_it_can() {
         for kernel in Kernel::ALL {
             let least = kernel.least_bytes();
-            assert!(kernel.admits(Size::Bytes(least - 1)).is_err() && kernel.admits(Size::Bytes(least)).is_ok());
-            let has = data(kernel, Size::Bytes(least));
+            assert!(
+                kernel.admits(ProblemSize::Bytes(least - 1)).is_err()
+                    && kernel.admits(ProblemSize::Bytes(least)).is_ok()
+            );
+            let has = data(kernel, ProblemSize::Bytes(least));
             assert!(has <= 2 * least, "{kernel}: {has} of {least}");
         }
-        let said = Kernel::Sgemm.admits(Size::Bytes(4096)).map_err(|refused| refused.to_string());
+        let said = Kernel::Sgemm.admits(ProblemSize::Bytes(4096)).map_err(|refused| refused.to_string());
         let expected = "sgemm cannot have 4 KiB of data: it needs 192 KiB to 16 GiB; ask for another --size, or leave sgemm out of --kernels";
         assert_eq!(said, Err(expected.to_owned()));
         assert!(
-            Kernel::Sort.admits(Size::Bytes(8 << 30)).is_err() && Kernel::Triad.admits(Size::Bytes(8 << 30)).is_ok()
+            Kernel::Sort.admits(ProblemSize::Bytes(8 << 30)).is_err()
+                && Kernel::Triad.admits(ProblemSize::Bytes(8 << 30)).is_ok()
         );
     }
 }

@@ -9,20 +9,20 @@ pub const LARGEST_CLASS: u8 = 4;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum ProblemSize {
     /// A class from 1 to [`LARGEST_CLASS`].
     Class(u8),
     /// Bytes of input and result.
     Bytes(u64),
 }
 
-impl Default for Size {
+impl Default for ProblemSize {
     fn default() -> Self {
         Self::Class(LARGEST_CLASS)
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ProblemSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Class(class) => write!(f, "class {class}"),

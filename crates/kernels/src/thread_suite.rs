@@ -12,7 +12,7 @@ use engine::{
 use crate::case::ThreadCase;
 use crate::kernel::{By, Kernel};
 use crate::problem::{Layout, Problem};
-use crate::size::Size;
+use crate::size::ProblemSize;
 
 /// Kernels on CPUs.
 pub struct ThreadSuite {
@@ -25,7 +25,11 @@ pub struct ThreadSuite {
 
 impl ThreadSuite {
     /// These cases, with problems of this size. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
-    pub fn new(cases: Vec<ThreadCase>, size: Size, (helpers, one_node, huge_pages): (Helpers, bool, bool)) -> Self {
+    pub fn new(
+        cases: Vec<ThreadCase>,
+        size: ProblemSize,
+        (helpers, one_node, huge_pages): (Helpers, bool, bool),
+    ) -> Self {
         let problems = cases.iter().map(|case| (case.kernel, case.kernel.problem(By::Thread, size))).collect();
         Self { cases, problems, helpers, one_node, huge_pages }
     }

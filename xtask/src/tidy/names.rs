@@ -69,7 +69,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Page",
     "Pair",
     "Pairs",
-    "Part",
     "Patience",
     "Peers",
     "Place",
@@ -83,7 +82,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Ranks",
     "Reading",
     "Refusal",
-    "Refused",
     "RendezvousError",
     "Run",
     "Seen",
@@ -91,7 +89,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Share",
     "Shown",
     "Site",
-    "Size",
     "Source",
     "Standing",
     "StartError",
@@ -109,11 +106,9 @@ const WITHOUT_REASON: &[&str] = &[
     "Verdict",
     "Visible",
     "Way",
-    "What",
     "Why",
     "Witness",
-    "Wrong",
-];
+    ];
 
 /// Where these lists are.
 const LISTS: &str = "xtask/src/tidy/names.rs";

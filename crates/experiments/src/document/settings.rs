@@ -64,12 +64,12 @@ pub(crate) fn touch(touch: kernels::Touch) -> Touch {
     }
 }
 
-pub(crate) fn way(way: kernels::Way) -> Way {
+pub(crate) fn way(way: kernels::TransferMethod) -> Way {
     match way {
-        kernels::Way::Loop => Way::Loop,
-        kernels::Way::Batch => Way::Batch,
-        kernels::Way::Kernel => Way::Kernel,
-        kernels::Way::Packed => Way::Packed,
+        kernels::TransferMethod::Loop => Way::Loop,
+        kernels::TransferMethod::Batch => Way::Batch,
+        kernels::TransferMethod::Kernel => Way::Kernel,
+        kernels::TransferMethod::Packed => Way::Packed,
     }
 }
 

@@ -12,7 +12,7 @@ use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
-use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
+use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{FFT, FFT_LIBRARY};
 
 const POINTS: usize = 512;
@@ -110,8 +110,8 @@ where
         5.0 * (POINTS * POINTS.ilog2() as usize * self.transforms) as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Flop
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Flop
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -127,7 +127,7 @@ where
         vec![self.launch(0..self.transforms)]
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<ProblemPart> {
         // A library's plan is for one stream.
         if self.by_library {
             return Vec::new();
@@ -135,7 +135,7 @@ where
         let layout = self.layout();
         let part = |transforms: Range<usize>| {
             let bytes = Self::BYTES * transforms.start..Self::BYTES * transforms.end;
-            Part {
+            ProblemPart {
                 input: vec![bytes.clone()],
                 output: layout.output_at + bytes.start..layout.output_at + bytes.end,
                 launch: self.launch(transforms),
@@ -169,7 +169,7 @@ where
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let weights: Vec<Complex<f64>> = (0..POINTS).map(|at| [signed(7, at), signed(8, at)]).collect();
         let transformed = self.defined(&weights);
         let (from, to) = (cast_slice::<u8, Complex<T>>(input), cast_slice::<u8, Complex<T>>(output));
@@ -177,8 +177,8 @@ where
             let ((expected, _), (got, size)) = (weighed(from, &transformed), weighed(to, &weights));
             let offset = number * size_of::<Complex<T>>() * POINTS;
             // Where nothing was written the sizes are 0, and nothing is allowed.
-            Wrong::unless_near(offset, expected[0], got[0], size * T::TOLERANCE)?;
-            Wrong::unless_near(offset, expected[1], got[1], size * T::TOLERANCE)?;
+            WrongNumber::unless_near(offset, expected[0], got[0], size * T::TOLERANCE)?;
+            WrongNumber::unless_near(offset, expected[1], got[1], size * T::TOLERANCE)?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
-use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
+use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{GEMM, GEMM_LIBRARY};
 
 /// Rows of B that stay in a core's cache while all rows of A go by, and the tile of C of a GPU's block.
@@ -86,8 +86,8 @@ impl<T: Real> Problem for Gemm<T> {
         2.0 * (self.edge as f64).powi(3)
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Flop
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Flop
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -103,7 +103,7 @@ impl<T: Real> Problem for Gemm<T> {
         vec![self.launch(0..self.edge)]
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<ProblemPart> {
         // A library's handle is for one stream.
         if self.by_library {
             return Vec::new();
@@ -113,7 +113,7 @@ impl<T: Real> Problem for Gemm<T> {
             let bytes = size_of::<T>() * self.edge * rows.start..size_of::<T>() * self.edge * rows.end;
             // Every row of C needs all of B.
             let b = (rows.start == 0).then_some(self.bytes()..layout.input);
-            Part {
+            ProblemPart {
                 input: b.into_iter().chain([bytes.clone()]).collect(),
                 output: layout.output_at + bytes.start..layout.output_at + bytes.end,
                 launch: self.launch(rows),
@@ -139,7 +139,7 @@ impl<T: Real> Problem for Gemm<T> {
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let x = self.x();
         let expected = self.expected.get_or_init(|| {
             let (a, b) = cast_slice::<u8, T>(input).split_at(self.edge * self.edge);
@@ -149,7 +149,7 @@ impl<T: Real> Problem for Gemm<T> {
         let allowed = T::TOLERANCE * self.edge as f64;
         for (row, (got, expected)) in cast_slice::<u8, T>(output).chunks_exact(self.edge).zip(expected).enumerate() {
             let got = product(got, &x);
-            Wrong::unless_near(size_of::<T>() * row * self.edge, *expected, got, allowed)?;
+            WrongNumber::unless_near(size_of::<T>() * row * self.edge, *expected, got, allowed)?;
         }
         Ok(())
     }

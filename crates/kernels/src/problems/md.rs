@@ -10,7 +10,7 @@ use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
 use crate::numbers::signed;
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::MD;
 
 const NEIGHBOURS: usize = 128;
@@ -102,8 +102,8 @@ where
         (8 * NEIGHBOURS * self.atoms() + 13 * self.pairs()) as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Flop
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Flop
     }
 
     fn fill(&self, _at: usize, input: &mut [u8]) {
@@ -170,14 +170,14 @@ where
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let (positions, neighbours) = self.parts(input);
         for (atom, got) in cast_slice::<u8, [T; 4]>(output).iter().enumerate() {
             let (force, size) = self.force(positions, neighbours, atom);
             for (axis, ((expected, size), got)) in force.into_iter().zip(size).zip(got).enumerate() {
                 let offset = size_of::<T>() * (4 * atom + axis);
                 // Differences of near places lose two digits before they are raised to the seventh power.
-                Wrong::unless_near(offset, expected, (*got).into(), 100.0 * T::TOLERANCE * size)?;
+                WrongNumber::unless_near(offset, expected, (*got).into(), 100.0 * T::TOLERANCE * size)?;
             }
         }
         Ok(())

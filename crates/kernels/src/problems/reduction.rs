@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{blocks, unit};
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{CLEAR, REDUCE, STREAM};
 
 /// The sum may differ from that in double precision by this part of it: 2^25 additions in trees of a few thousand leaves.
@@ -38,8 +38,8 @@ impl Problem for Reduction {
         4.0 * self.numbers as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Byte
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Byte
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -80,13 +80,13 @@ impl Problem for Reduction {
         cast_slice_mut(output)[0] = all as f32;
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let mut sums = [0.0_f64; 8];
         for line in cast_slice::<u8, f32>(input).as_chunks::<8>().0 {
             sums.iter_mut().zip(line).for_each(|(sum, number)| *sum += f64::from(*number));
         }
         let expected: f64 = sums.iter().sum();
         let got = f64::from(cast_slice::<u8, f32>(output)[0]);
-        Wrong::unless_near(0, expected, got, expected * TOLERANCE)
+        WrongNumber::unless_near(0, expected, got, expected * TOLERANCE)
     }
 }

@@ -6,7 +6,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{CLEAR, SCAN, STREAM};
 
 /// Numbers that a block of the kernel has.
@@ -37,8 +37,8 @@ impl Problem for Scan {
         (4 * TILE * self.tiles) as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Byte
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Byte
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -69,12 +69,17 @@ impl Problem for Scan {
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let mut sum = 0_i32;
         for (at, (from, got)) in cast_slice::<u8, f32>(input).iter().zip(cast_slice::<u8, f32>(output)).enumerate() {
             sum += *from as i32;
             if *got != sum as f32 {
-                return Err(Wrong { offset: 4 * at, expected: f64::from(sum), got: f64::from(*got), allowed: 0.0 });
+                return Err(WrongNumber {
+                    offset: 4 * at,
+                    expected: f64::from(sum),
+                    got: f64::from(*got),
+                    allowed: 0.0,
+                });
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{SORT, SORT_BEGIN, SORT_CLEAR, SORT_COUNT, SORT_PASS};
 
 /// Keys that a block of the kernel has.
@@ -47,8 +47,8 @@ impl Problem for Sort {
         self.keys() as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Key
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Key
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -115,13 +115,13 @@ impl Problem for Sort {
         pass(other, output, 24);
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let (before, _) = cast_slice::<u8, u32>(input).split_at(self.keys());
         let (keys, values) = cast_slice::<u8, u32>(output).split_at(self.keys());
         let mut last = None;
         for (at, pair) in keys.iter().copied().zip(values.iter().copied()).enumerate() {
             let (key, value) = pair;
-            let wrong = |expected: u32| Wrong {
+            let wrong = |expected: u32| WrongNumber {
                 offset: 4 * at,
                 expected: f64::from(expected),
                 got: f64::from(key),

@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, signed};
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{SPMV, STREAM};
 
 /// Sums of a few hundred products may differ by this part of their sizes.
@@ -61,8 +61,8 @@ impl Problem for Spmv {
         2.0 * self.numbers() as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Flop
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Flop
     }
 
     fn fill(&self, _at: usize, input: &mut [u8]) {
@@ -115,7 +115,7 @@ impl Problem for Spmv {
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let (numbers, columns, vector) = self.parts(input);
         for (at, (got, row)) in cast_slice::<u8, f32>(output).iter().zip(self.starts.windows(2)).enumerate() {
             let row = row[0] as usize..row[1] as usize;
@@ -125,7 +125,7 @@ impl Problem for Spmv {
                 expected += product;
                 size += product.abs();
             }
-            Wrong::unless_near(4 * at, expected, f64::from(*got), size * TOLERANCE)?;
+            WrongNumber::unless_near(4 * at, expected, f64::from(*got), size * TOLERANCE)?;
         }
         Ok(())
     }

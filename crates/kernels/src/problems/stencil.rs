@@ -4,7 +4,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::unit;
-use crate::problem::{Layout, Problem, Unit, Wrong};
+use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{STENCIL, STREAM};
 
 /// Sums of nine numbers below 1 may differ by this.
@@ -52,8 +52,8 @@ impl Problem for Stencil {
         11.0 * ((self.edge - 2) * (self.edge - 2)) as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Flop
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Flop
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -82,7 +82,7 @@ impl Problem for Stencil {
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let input = cast_slice::<u8, f32>(input);
         let mut expected = vec![0.0; self.edge];
         for (row, got) in cast_slice::<u8, f32>(output).chunks_exact(self.edge).enumerate() {
@@ -92,7 +92,7 @@ impl Problem for Stencil {
             }
             for (column, (expected, got)) in expected.iter().zip(got).enumerate() {
                 let offset = 4 * (row * self.edge + column);
-                Wrong::unless_near(offset, f64::from(*expected), f64::from(*got), TOLERANCE)?;
+                WrongNumber::unless_near(offset, f64::from(*expected), f64::from(*got), TOLERANCE)?;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use crate::numbers::{bits, blocks};
-use crate::problem::{Layout, Part, Problem, Unit, Wrong, shares};
+use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{STREAM, TRIAD};
 
 const SCALAR: f32 = 1.75;
@@ -45,8 +45,8 @@ impl Problem for Triad {
         12.0 * self.numbers as f64
     }
 
-    fn unit(&self) -> Unit {
-        Unit::Byte
+    fn unit(&self) -> ProblemUnit {
+        ProblemUnit::Byte
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
@@ -62,12 +62,12 @@ impl Problem for Triad {
         vec![self.launch(0..self.numbers)]
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<ProblemPart> {
         let output_at = self.layout().output_at;
         let part = |numbers: Range<usize>| {
             let bytes = 4 * numbers.start..4 * numbers.end;
             let behind = |at: usize| at + bytes.start..at + bytes.end;
-            Part {
+            ProblemPart {
                 input: vec![bytes.clone(), behind(4 * self.numbers)],
                 output: behind(output_at),
                 launch: self.launch(numbers),
@@ -83,12 +83,12 @@ impl Problem for Triad {
         }
     }
 
-    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), Wrong> {
+    fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let (a, b) = cast_slice::<u8, f32>(input).split_at(self.numbers);
         let got = cast_slice::<u8, f32>(output);
         let wrong = got.iter().zip(a).zip(b).position(|((c, a), b)| *c != a + SCALAR * b);
         wrong.map_or(Ok(()), |at| {
-            Err(Wrong {
+            Err(WrongNumber {
                 offset: 4 * at,
                 expected: f64::from(a[at] + SCALAR * b[at]),
                 got: f64::from(got[at]),

@@ -40,7 +40,7 @@ impl Kernels {
     pub fn options(&self) -> options::Computing {
         options::Computing {
             kernels: self.kernels.clone(),
-            size: self.size.map_or(kernels::Size::Class(self.class as u8), kernels::Size::Bytes),
+            size: self.size.map_or(kernels::ProblemSize::Class(self.class as u8), kernels::ProblemSize::Bytes),
             vendor: self.vendor,
             iterations: self.iterations,
             rows: self.rows,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use device::RoundStep;
-use kernels::{By, Kernel, Size};
+use kernels::{By, Kernel, ProblemSize};
 
 use crate::driver::{Driver, stand_in};
 use crate::kinds;
@@ -29,7 +29,7 @@ const LOSSES: [(Kernel, f64); 8] = [
     (Kernel::Sgemm, 0.75 * 0.03),
 ];
 /// Small, so that the stand-in computes it quickly; and in one part, so that nothing overlaps.
-const SIZE: Size = Size::Bytes(1 << 20);
+const SIZE: ProblemSize = ProblemSize::Bytes(1 << 20);
 
 /// How long a block of each of a kernel's functions takes, so that its share of transfers gives this loss.
 fn described((kernel, loss): (Kernel, f64)) -> String {
