@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, parameters, text};
+use backend_gpu::{CopyBatch, Driver, DriverKernel, LaunchGrid, MathNames, given, parameters, text};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUstream};
 use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 
@@ -37,7 +37,7 @@ const NON_BLOCKING: u32 = 1;
 const EVENT_DEFAULT: u32 = 0;
 /// `CU_STREAM_WAIT_VALUE_GEQ`: until (int32)(*address - value) >= 0.
 const GREATER_OR_EQUAL: u32 = 0;
-const ONE_THREAD: Grid = Grid { blocks: 1, threads: 1 };
+const ONE_THREAD: LaunchGrid = LaunchGrid { blocks: 1, threads: 1 };
 
 // SAFETY: CUDA's handles may be passed to its functions by any thread (CUDA C++ Programming Guide, "Driver API"); each method is
 // the function of its name.
@@ -436,7 +436,7 @@ unsafe impl Driver for Api {
     unsafe fn kernel_launch(
         &self,
         kernels: &Module,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         stream: Option<CUstream>,
         words: &mut [u64],
@@ -459,7 +459,7 @@ unsafe impl Driver for Api {
         &self,
         program: &Module,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: CUstream,
         words: &mut [u64],
     ) -> Result<(), CallError> {

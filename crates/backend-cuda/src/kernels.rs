@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use backend_gpu::Kernel;
+use backend_gpu::DriverKernel;
 use backend_gpu::own_source::PTX as OWN;
 use cudarc::driver::sys::CUdevice;
 use device::{CallError, DeviceError, KernelModule};
@@ -13,12 +13,12 @@ use crate::module::{Module, text};
 
 const SPIN: &CStr = text(concat!(include_str!("spin_kernel.ptx"), "\0"));
 
-/// Loads numabench's own in the current context, in the order of [`Kernel`].
+/// Loads numabench's own in the current context, in the order of [`DriverKernel`].
 ///
 /// # Errors
 /// The call that failed.
 pub(crate) fn own(api: &Api) -> Result<Module, CallError> {
-    Module::load(api, OWN, &Kernel::ALL.map(Kernel::name))
+    Module::load(api, OWN, &DriverKernel::ALL.map(DriverKernel::name))
 }
 
 /// Loads the one that spins.

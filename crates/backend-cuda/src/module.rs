@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use backend_gpu::Grid;
+use backend_gpu::LaunchGrid;
 use cudarc::driver::sys::{CUfunction, CUmodule, CUstream};
 use device::CallError;
 
@@ -47,11 +47,11 @@ impl Module {
         &self,
         api: &Api,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: CUstream,
         mut parameters: [*mut c_void; P],
     ) -> Result<(), CallError> {
-        let (function, Grid { blocks, threads }) = (self.functions[kernel], grid);
+        let (function, LaunchGrid { blocks, threads }) = (self.functions[kernel], grid);
         let (parameters, extra) = (parameters.as_mut_ptr(), ptr::null_mut());
         // SAFETY: the caller's word for all of it; the driver copies the parameters before it returns.
         unsafe { api.launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, extra) }

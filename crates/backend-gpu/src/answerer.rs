@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::copier::Tools;
 use crate::driver::Driver;
 use crate::host_range::HostRange;
-use crate::kernel::Kernel;
+use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 use crate::stream::Stream;
 use crate::unsupported::unsupported;
@@ -122,7 +122,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
         let memory = self.range()?;
         let [question, answer] = [0, ANSWER_BEHIND].map(|behind| Parameter::Host(memory, offset + behind));
         // The CPU touches both as atomic words only, until the kernel has ended.
-        self.kernels.launch(Kernel::Answer, 1, &self.stream, [question, answer, Parameter::Number(LOOKS)])?;
+        self.kernels.launch(DriverKernel::Answer, 1, &self.stream, [question, answer, Parameter::Number(LOOKS)])?;
         self.asking = Some((offset, 0));
         Ok(())
     }

@@ -9,7 +9,7 @@ use device::{Area, CallError, DeviceError, Direction};
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::host_range::HostRange;
-use crate::kernel::Kernel;
+use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 use crate::stream::Stream;
 use crate::unsupported::unsupported;
@@ -123,7 +123,7 @@ impl<D: Driver> Legs<'_, D> {
             match self.kernels {
                 Some(kernels) => {
                     let parameters = [Parameter::Area(area, 0), Parameter::Host(from, 0), Parameter::Number(bytes)];
-                    kernels.launch(Kernel::Copy, threads, writes, parameters)?;
+                    kernels.launch(DriverKernel::Copy, threads, writes, parameters)?;
                 }
                 None => area.queue_write(0, (from, 0..self.bytes), writes)?,
             }
@@ -132,7 +132,7 @@ impl<D: Driver> Legs<'_, D> {
             match self.kernels {
                 Some(kernels) => {
                     let parameters = [Parameter::Host(to, 0), Parameter::Area(area, 0), Parameter::Number(bytes)];
-                    kernels.launch(Kernel::Copy, threads, reads, parameters)?;
+                    kernels.launch(DriverKernel::Copy, threads, reads, parameters)?;
                 }
                 None => area.queue_read(0, (to, 0..self.bytes), reads)?,
             }

@@ -13,7 +13,7 @@ use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::host_range::HostRange;
-use crate::kernel::Kernel;
+use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 use crate::own_queue::OwnQueue;
 use crate::stream::Stream;
@@ -108,7 +108,7 @@ fn steps<'a, D: Driver>(
             Chain::Peer(memory) => Parameter::Area(memory, 0),
         };
         // Where the chain leads is the caller's word.
-        kernels.launch(Kernel::Chase, 1, stream, [base, Parameter::Number(steps), Parameter::Area(state, 0)])
+        kernels.launch(DriverKernel::Chase, 1, stream, [base, Parameter::Number(steps), Parameter::Area(state, 0)])
     })
 }
 

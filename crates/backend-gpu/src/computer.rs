@@ -15,7 +15,7 @@ use crate::copier::Tools;
 use crate::device_memory::{DeviceMemory, out_of_memory};
 use crate::driver::{CopyBatch, Driver};
 use crate::host_range::HostRange;
-use crate::kernel::Grid;
+use crate::kernel::LaunchGrid;
 use crate::modules::{Loaded, Parameter, Programs};
 use crate::overlap::Overlap;
 use crate::own_queue::OwnQueue;
@@ -213,7 +213,7 @@ fn queued<'a, D: Driver>(
                     Argument::Host(at) => Parameter::Host(host, *at),
                     Argument::Number(number) => Parameter::Number(*number),
                 });
-                program.launch(*kernel, Grid { blocks: *blocks, threads: *threads }, stream, parameters)
+                program.launch(*kernel, LaunchGrid { blocks: *blocks, threads: *threads }, stream, parameters)
             }
             RoundStep::Batch(copies) => area.queue_batch(copies, (host, &mut batch.borrow_mut()), stream),
             RoundStep::Prefetch { range, to_device } => {

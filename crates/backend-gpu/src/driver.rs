@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 use stats::PciAddress;
 
-use crate::kernel::{Grid, Kernel};
+use crate::kernel::{DriverKernel, LaunchGrid};
 use crate::math_names::MathNames;
 
 /// The arrays of a call that queues many copies, as many entries in each; addresses are words.
@@ -510,12 +510,12 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
     /// The call that failed.
     ///
     /// # Safety
-    /// The parameters are the kernel's (see [`Kernel`]) and what they address lives until the kernel has been waited for; the kernels were
+    /// The parameters are the kernel's (see [`DriverKernel`]) and what they address lives until the kernel has been waited for; the kernels were
     /// loaded in this context, and the stream is of it.
     unsafe fn kernel_launch(
         &self,
         kernels: &Self::Kernels,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         stream: Option<Self::Stream>,
         parameters: &mut [u64],
@@ -547,7 +547,7 @@ pub unsafe trait Driver: Send + Sync + Sized + 'static {
         &self,
         program: &Self::Program,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: Self::Stream,
         parameters: &mut [u64],
     ) -> Result<(), CallError>;

@@ -13,7 +13,7 @@ const THREADS: u32 = 256;
 
 /// A kernel, by what it does; with its parameters, which are words of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
+pub enum DriverKernel {
     /// Fills `words` words with a pattern: `address, words, key, page_key, invert`.
     Fill,
     /// Lowers the word at `lowest` to the index of the first word that is not the pattern's: `address, words, key, page_key, invert, lowest`.
@@ -29,14 +29,14 @@ pub enum Kernel {
 
 /// How many threads run a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct LaunchGrid {
     /// Blocks, in one dimension.
     pub blocks: u32,
     /// Threads of each.
     pub threads: u32,
 }
 
-impl Kernel {
+impl DriverKernel {
     /// All of them, each at its own number.
     pub const ALL: [Self; 5] = [Self::Fill, Self::Compare, Self::Copy, Self::Chase, Self::Answer];
 
@@ -52,10 +52,10 @@ impl Kernel {
     }
 
     /// What runs it where there is work for `threads` threads.
-    pub fn grid(self, threads: u64) -> Grid {
+    pub fn grid(self, threads: u64) -> LaunchGrid {
         match self {
-            Self::Chase | Self::Answer => Grid { blocks: 1, threads: 1 },
-            _ => Grid { blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32, threads: THREADS },
+            Self::Chase | Self::Answer => LaunchGrid { blocks: 1, threads: 1 },
+            _ => LaunchGrid { blocks: threads.div_ceil(u64::from(THREADS)).clamp(1, BLOCKS) as u32, threads: THREADS },
         }
     }
 }
@@ -75,17 +75,17 @@ mod tests {
 
     #[test]
     fn each_kernel_stands_at_its_own_number() {
-        for (at, kernel) in Kernel::ALL.into_iter().enumerate() {
+        for (at, kernel) in DriverKernel::ALL.into_iter().enumerate() {
             assert_eq!(kernel as usize, at);
         }
     }
 
     #[test]
     fn a_grid_is_as_wide_as_the_work_and_no_wider_than_a_device() {
-        let wide = |threads| Kernel::Fill.grid(threads);
-        assert_eq!(wide(0), Grid { blocks: 1, threads: 256 });
-        assert_eq!(wide(257), Grid { blocks: 2, threads: 256 });
-        assert_eq!(wide(u64::MAX), Grid { blocks: 1024, threads: 256 });
-        assert_eq!(Kernel::Chase.grid(1_000_000), Grid { blocks: 1, threads: 1 });
+        let wide = |threads| DriverKernel::Fill.grid(threads);
+        assert_eq!(wide(0), LaunchGrid { blocks: 1, threads: 256 });
+        assert_eq!(wide(257), LaunchGrid { blocks: 2, threads: 256 });
+        assert_eq!(wide(u64::MAX), LaunchGrid { blocks: 1024, threads: 256 });
+        assert_eq!(DriverKernel::Chase.grid(1_000_000), LaunchGrid { blocks: 1, threads: 1 });
     }
 }

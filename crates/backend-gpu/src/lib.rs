@@ -44,7 +44,7 @@ pub mod trial;
 mod unsupported;
 
 pub use driver::{CopyBatch, Driver};
-pub use kernel::{Grid, Kernel, parameters};
+pub use kernel::{DriverKernel, LaunchGrid, parameters};
 pub use latch::LatchChoice;
 pub use library::{call_error, given, optional, required, simulation, text, uuid_text};
 pub use math_names::MathNames;

@@ -1,7 +1,7 @@
 //! Kernels loaded in a device's context: its own, the one that holds a stream, and programs of someone else's. Unloaded on drop, unless one that was queued may still run.
 //!
 //! A program is kept for whoever computes with it next: compiling one takes a driver up to a second. Every parameter of every kernel but the one that holds is a 64-bit word
-//! ([`Kernel`] says what each takes), which is all that a launch is told: that a kernel keeps to the memory that it is given is its source's word.
+//! ([`DriverKernel`] says what each takes), which is all that a launch is told: that a kernel keeps to the memory that it is given is its source's word.
 //!
 //! In the place of a program's kernels there may be a vendor's library of dense matrices or of Fourier transforms, where it lies on the machine: opened by name at run time like
 //! a driver, and called on our streams. What they compute with is what our own kernels take: matrices by rows, n by n, and transforms of 512 points one behind the other. cuBLAS
@@ -25,7 +25,7 @@ use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
 use crate::host_range::HostRange;
 use crate::in_flight::{InFlight, Moment, Progress};
-use crate::kernel::{Grid, Kernel};
+use crate::kernel::{DriverKernel, LaunchGrid};
 use crate::library::{self, call_error, given, optional, required};
 use crate::math_names::MathNames;
 use crate::stream::Stream;
@@ -82,7 +82,7 @@ impl<D: Driver> Kernels<D> {
     /// The call that failed.
     pub(crate) fn launch<const N: usize>(
         &self,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         stream: &Stream<D>,
         parameters: [Parameter<'_, D>; N],
@@ -96,7 +96,7 @@ impl<D: Driver> Kernels<D> {
     /// The call that failed.
     pub(crate) fn run<const N: usize>(
         &self,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         parameters: [Parameter<'_, D>; N],
         (area, at): (&DeviceMemory<D>, usize),
@@ -110,7 +110,7 @@ impl<D: Driver> Kernels<D> {
 
     fn queue<const N: usize>(
         &self,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         (moment, stream): (Moment, Option<D::Stream>),
         parameters: [Parameter<'_, D>; N],
@@ -211,7 +211,7 @@ impl<D: Driver> Loaded<D> {
     pub(crate) fn launch<'a>(
         &self,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: &Stream<D>,
         parameters: impl Iterator<Item = Parameter<'a, D>>,
     ) -> Result<(), CallError> {

@@ -10,7 +10,7 @@ use device::{BytePattern, CallError, DeviceError};
 use crate::context::Context;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
-use crate::kernel::Kernel;
+use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 
 /// What the trial fills and compares: two pages.
@@ -69,7 +69,7 @@ impl<D: Driver> PatternKernels<D> {
         let BytePattern { key, page_key, invert } = pattern;
         let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
         let parameters = [Parameter::Area(area, 0), count, key, page_key, invert];
-        self.kernels.run(Kernel::Fill, words, parameters, (&self.scratch, TRIED_BYTES)).map(drop)
+        self.kernels.run(DriverKernel::Fill, words, parameters, (&self.scratch, TRIED_BYTES)).map(drop)
     }
 
     /// The index of the first of the area's `words` first words, which it must have, that is not the pattern's.
@@ -90,7 +90,7 @@ impl<D: Driver> PatternKernels<D> {
         let [count, key, page_key, invert] = [words, key, page_key, invert].map(Parameter::Number);
         let lowest = Parameter::Area(&self.scratch, TRIED_BYTES);
         let parameters = [Parameter::Area(area, 0), count, key, page_key, invert, lowest];
-        let found = self.kernels.run(Kernel::Compare, words, parameters, (&self.scratch, TRIED_BYTES))?;
+        let found = self.kernels.run(DriverKernel::Compare, words, parameters, (&self.scratch, TRIED_BYTES))?;
         Ok(Some(found).filter(|index| *index < words))
     }
 }

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
-use crate::kernel::Kernel;
+use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 use crate::own_queue::OwnQueue;
 use crate::pattern_kernels::PatternKernels;
@@ -165,7 +165,7 @@ fn copy<'a, D: Driver>(
     move |stream: &Stream<D>| match kernels {
         Some(kernels) => {
             let parameters = [Parameter::Area(to, 0), Parameter::Area(from, 0), Parameter::Number(bytes as u64)];
-            kernels.launch(Kernel::Copy, copy_threads(bytes as u64), stream, parameters)
+            kernels.launch(DriverKernel::Copy, copy_threads(bytes as u64), stream, parameters)
         }
         None => from.queue_copy(to, bytes, (&context, stream)),
     }

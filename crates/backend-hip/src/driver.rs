@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use backend_gpu::{CopyBatch, Driver, Grid, Kernel, MathNames, given, text};
+use backend_gpu::{CopyBatch, Driver, DriverKernel, LaunchGrid, MathNames, given, text};
 use device::{CallError, DeviceError, KernelModule, MemoryHome, MemoryInfo, MemoryKind, PlatformKind};
 use stats::PciAddress;
 
@@ -421,7 +421,7 @@ unsafe impl Driver for Api {
     unsafe fn kernel_launch(
         &self,
         kernels: &Kernels,
-        kernel: Kernel,
+        kernel: DriverKernel,
         threads: u64,
         stream: Option<hipStream_t>,
         words: &mut [u64],
@@ -444,7 +444,7 @@ unsafe impl Driver for Api {
         &self,
         program: &Kernels,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: hipStream_t,
         words: &mut [u64],
     ) -> Result<(), CallError> {

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use backend_gpu::own_source::SOURCE;
-use backend_gpu::{Driver, Grid, Kernel, given, parameters};
+use backend_gpu::{Driver, DriverKernel, LaunchGrid, given, parameters};
 use device::{CallError, DeviceError};
 
 use crate::api::Api;
@@ -31,7 +31,7 @@ impl Kernels {
     /// # Errors
     /// As [`Kernels::of_source`].
     pub(crate) fn load(api: &Api) -> Result<Self, DeviceError> {
-        Self::of_source(api, SOURCE, &Kernel::ALL.map(Kernel::name))
+        Self::of_source(api, SOURCE, &DriverKernel::ALL.map(DriverKernel::name))
     }
 
     /// Compiles a source for the current device, unless that was done for one of its name, and loads its kernels.
@@ -77,7 +77,7 @@ impl Kernels {
         &self,
         api: &Api,
         kernel: usize,
-        grid: Grid,
+        grid: LaunchGrid,
         stream: hipStream_t,
         words: &mut [u64],
     ) -> Result<(), CallError> {

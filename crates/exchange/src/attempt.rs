@@ -51,7 +51,7 @@ impl MessageEnd<'_> {
         let halves = Halves::of(self.memory, MessagePath::GpuAware)?;
         self.meet()?;
         let together = |end: &mut Self, operation| end.calls.operate(operation, halves, bytes);
-        use ranks::Operation as Mpi;
+        use ranks::PairOperation as Mpi;
         match operation {
             DeviceOperation::Send => self.there_and_back(bytes, halves)?,
             DeviceOperation::Isend => {

@@ -3,7 +3,7 @@
 //! The memory stays until MPI is left, so that what a failure leaves under way meets nothing else. Nobody writes what is sent, or looks at what is received, before the call is over
 //! or all that was started was waited for: an end is one thread, and its copies are queued behind.
 
-use ranks::{Exchange, Operation};
+use ranks::{Exchange, PairOperation};
 
 use crate::case::MessagePath;
 use crate::fault::ExchangeFault;
@@ -91,7 +91,7 @@ impl<'m> Calls<'m> {
     }
 
     /// An operation from the first half to the second.
-    pub(crate) fn operate(&self, operation: Operation, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
+    pub(crate) fn operate(&self, operation: PairOperation, halves: Halves, bytes: usize) -> Result<(), ExchangeFault> {
         let (out, into) = (halves.out(0, bytes), halves.into(0, bytes));
         // SAFETY: as above; the halves are apart.
         Ok(unsafe { self.mpi.operate(operation, self.with, out, into, bytes) }?)

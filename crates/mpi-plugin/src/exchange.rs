@@ -15,7 +15,7 @@ use mpi_sys::{
     RSMPI_FLOAT, RSMPI_GROUP_NULL, RSMPI_INFO_NULL, RSMPI_STATUS_IGNORE, RSMPI_STATUSES_IGNORE, RSMPI_SUM,
     RSMPI_UINT8_T, RSMPI_WIN_NULL,
 };
-use plugin::Operation;
+use plugin::PairOperation;
 
 use crate::mail::no_request;
 use crate::words::{Trouble, check};
@@ -141,7 +141,7 @@ impl Pairs {
         into: usize,
         bytes: usize,
     ) -> Result<(), Trouble> {
-        let operation = Operation::ALL.into_iter().find(|known| *known as u32 == operation);
+        let operation = PairOperation::ALL.into_iter().find(|known| *known as u32 == operation);
         let operation = operation.ok_or_else(|| Trouble::new("the MPI plug-in", "there is no such operation"))?;
         let pair = self.pair(with)?;
         let is_lower = self.rank < with;
@@ -151,7 +151,7 @@ impl Pairs {
         let byte = unsafe { RSMPI_UINT8_T };
         // What is given to MPI in each of these: the caller's memory, a communicator of the pair, and MPI's own constants.
         match operation {
-            Operation::Sendrecv => {
+            PairOperation::Sendrecv => {
                 let (count, tag) = (count("MPI_Sendrecv", bytes)?, TAG);
                 // SAFETY: see above.
                 let code = unsafe {
@@ -160,23 +160,23 @@ impl Pairs {
                 };
                 check("MPI_Sendrecv", code)
             }
-            Operation::Broadcast => {
+            PairOperation::Broadcast => {
                 let (buffer, count) = (if is_lower { out } else { into }, count("MPI_Bcast", bytes)?);
                 // SAFETY: see above.
                 check("MPI_Bcast", unsafe { MPI_Bcast(buffer, count, byte, 0, pair) })
             }
-            Operation::Allreduce => {
+            PairOperation::Allreduce => {
                 let count = count("MPI_Allreduce", bytes / size_of::<f32>())?;
                 // SAFETY: see above.
                 let code = unsafe { MPI_Allreduce(out, into, count, RSMPI_FLOAT, RSMPI_SUM, pair) };
                 check("MPI_Allreduce", code)
             }
-            Operation::Alltoall => {
+            PairOperation::Alltoall => {
                 let half = count("MPI_Alltoall", bytes / 2)?;
                 // SAFETY: see above.
                 check("MPI_Alltoall", unsafe { MPI_Alltoall(out, half, byte, into, half, byte, pair) })
             }
-            Operation::Put => {
+            PairOperation::Put => {
                 let window = Window::over(into, bytes, pair)?;
                 if is_lower {
                     let count = count("MPI_Put", bytes)?;
@@ -185,7 +185,7 @@ impl Pairs {
                 }
                 window.close()
             }
-            Operation::Get => {
+            PairOperation::Get => {
                 let window = Window::over(out, bytes, pair)?;
                 if is_lower {
                     let count = count("MPI_Get", bytes)?;

@@ -18,7 +18,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-use plugin::abi::{DONE, FAILED, NOTHING, RawPlace, Table, VERSION};
+use plugin::abi::{DONE, FAILED, FunctionTable, NOTHING, RawPlace, VERSION};
 
 use crate::launch::Launch;
 use crate::words::Trouble;
@@ -29,9 +29,9 @@ thread_local! {
     static TROUBLE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-static TABLE: Table = Table {
+static TABLE: FunctionTable = FunctionTable {
     version: VERSION,
-    bytes: size_of::<Table>() as c_uint,
+    bytes: size_of::<FunctionTable>() as c_uint,
     library,
     trouble,
     start,
@@ -51,7 +51,7 @@ static TABLE: Table = Table {
 
 /// The plug-in's table.
 #[unsafe(no_mangle)]
-pub extern "C" fn numabench_mpi_v1() -> *const Table {
+pub extern "C" fn numabench_mpi_v1() -> *const FunctionTable {
     &raw const TABLE
 }
 

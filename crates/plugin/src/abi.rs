@@ -27,7 +27,7 @@ pub const NOTHING: c_int = 1;
 pub const FAILED: c_int = -1;
 
 /// The exported function. The table it gives lives as long as the library is open.
-pub type Entry = unsafe extern "C" fn() -> *const Table;
+pub type Entry = unsafe extern "C" fn() -> *const FunctionTable;
 
 /// Where this process stands in its launch, and how MPI was started.
 #[repr(C)]
@@ -53,7 +53,7 @@ pub struct RawPlace {
 /// The plug-in's functions. All integers they return are [`DONE`], [`NOTHING`] or [`FAILED`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Table {
+pub struct FunctionTable {
     /// [`VERSION`] of the plug-in's build.
     pub version: c_uint,
     /// Bytes of the table in the plug-in's build.
@@ -98,7 +98,7 @@ pub struct Table {
     /// MPI_Waitall of what was started.
     pub wait_all: unsafe extern "C" fn() -> c_int,
 
-    /// An [`Operation`] of this rank and `with`, which both call. Blocks.
+    /// An [`PairOperation`] of this rank and `with`, which both call. Blocks.
     pub operate: unsafe extern "C" fn(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int,
 
     /// Writes what the library says of its own support of GPUs, a line each, as `library` does.
@@ -108,7 +108,7 @@ pub struct Table {
 /// What two ranks do together beside sending and receiving. The lower one is the one with the lower number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Operation {
+pub enum PairOperation {
     /// MPI_Sendrecv: each one's `out` to the other's `into`.
     Sendrecv = 0,
     /// MPI_Bcast: the lower one's `out` to the other's `into`.
@@ -123,7 +123,7 @@ pub enum Operation {
     Get = 5,
 }
 
-impl Operation {
+impl PairOperation {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 6] = [Self::Sendrecv, Self::Broadcast, Self::Allreduce, Self::Alltoall, Self::Put, Self::Get];
 }

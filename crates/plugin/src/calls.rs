@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-use crate::abi::{self, Operation, Table};
+use crate::abi::{self, FunctionTable, PairOperation};
 
 /// The transport between processes failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,7 +72,7 @@ pub trait Exchange {
     /// There are so many bytes at `out` and at `into`, which are apart; the latter are written.
     unsafe fn operate(
         &self,
-        operation: Operation,
+        operation: PairOperation,
         with: usize,
         out: usize,
         into: usize,
@@ -86,12 +86,12 @@ pub trait Exchange {
 /// A started MPI. Not `Send`: all calls come from the thread that started it.
 #[derive(Debug)]
 pub struct Calls {
-    table: &'static Table,
+    table: &'static FunctionTable,
     here: PhantomData<*const ()>,
 }
 
 impl Calls {
-    pub(crate) fn of(table: &'static Table) -> Self {
+    pub(crate) fn of(table: &'static FunctionTable) -> Self {
         Self { table, here: PhantomData }
     }
 
@@ -182,7 +182,7 @@ impl Exchange for Calls {
 
     unsafe fn operate(
         &self,
-        operation: Operation,
+        operation: PairOperation,
         with: usize,
         out: usize,
         into: usize,

@@ -6,6 +6,6 @@ pub mod abi;
 mod calls;
 mod opened;
 
-pub use abi::{Operation, RawPlace};
+pub use abi::{PairOperation, RawPlace};
 pub use calls::{Calls, Exchange, WorldError};
 pub use opened::{NotOpened, Opened, keep_open};

@@ -22,7 +22,7 @@ pub enum NotOpened {
 /// A plug-in that is open.
 #[derive(Clone, Copy, Debug)]
 pub struct Opened {
-    table: &'static abi::Table,
+    table: &'static abi::FunctionTable,
 }
 
 /// Opens a library for the rest of the process's life.
@@ -66,8 +66,8 @@ impl Opened {
             Some(table) => (table.version, table.bytes as usize),
             None => (0, 0),
         };
-        if version != abi::VERSION || bytes < size_of::<abi::Table>() {
-            let (wanted, size) = (abi::VERSION, size_of::<abi::Table>());
+        if version != abi::VERSION || bytes < size_of::<abi::FunctionTable>() {
+            let (wanted, size) = (abi::VERSION, size_of::<abi::FunctionTable>());
             return Err(NotOpened::Foreign(format!(
                 "interface version {version} of {bytes} bytes, where {wanted} of {size} bytes is needed"
             )));
@@ -75,7 +75,7 @@ impl Opened {
         // The table and MPI itself live from now on to the end of the process. (What was refused above is closed again.)
         std::mem::forget(opened);
         // SAFETY: as above, and it is as long as ours.
-        let table: &'static abi::Table = unsafe { &*table };
+        let table: &'static abi::FunctionTable = unsafe { &*table };
         Ok(Self { table })
     }
 

@@ -33,7 +33,7 @@ pub mod trust;
 pub mod wire;
 mod world;
 
-pub use ::plugin::{Exchange, Operation, abi};
+pub use ::plugin::{Exchange, PairOperation, abi};
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
 pub use launch::{Interface, Launch, Launcher, NoSuchRank, Refusal, Size};

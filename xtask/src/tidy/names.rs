@@ -52,7 +52,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Identity",
     "Journal",
     "Kept",
-    "Kernel",
     "Kind",
     "Latch",
     "Link",
@@ -63,7 +62,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Met",
     "Metric",
     "Moving",
-    "Operation",
     "Outcome",
     "Output",
     "Page",
@@ -96,7 +94,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Step",
     "Suite",
     "Sweep",
-    "Table",
     "Threads",
     "Told",
     "Tone",
@@ -108,7 +105,7 @@ const WITHOUT_REASON: &[&str] = &[
     "Way",
     "Why",
     "Witness",
-    ];
+];
 
 /// Where these lists are.
 const LISTS: &str = "xtask/src/tidy/names.rs";

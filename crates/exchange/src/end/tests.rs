@@ -47,7 +47,14 @@ impl Exchange for SlowAtFirst {
         Ok(())
     }
 
-    unsafe fn operate(&self, _: ranks::Operation, _: usize, _: usize, _: usize, _: usize) -> Result<(), WorldError> {
+    unsafe fn operate(
+        &self,
+        _: ranks::PairOperation,
+        _: usize,
+        _: usize,
+        _: usize,
+        _: usize,
+    ) -> Result<(), WorldError> {
         Ok(())
     }
 
