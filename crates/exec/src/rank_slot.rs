@@ -3,7 +3,7 @@
 //! Told by the launcher's variables, or by the user where numabench knows none of them. Never guessed: a rank that takes itself for the first
 //! of one shares its cores and its GPU with all others.
 
-use ranks::{Launch, Launcher, Size};
+use ranks::{Launch, LaunchSize, Launcher};
 
 /// A rank's place among those of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct RankSlot {
     /// What started it.
     pub launcher: Launcher,
     /// Its number among all, and how many these are, where that is told.
-    pub of_all: Option<(usize, Size)>,
+    pub of_all: Option<(usize, LaunchSize)>,
     /// Its number among those of its node, from 0.
     pub local_rank: usize,
     /// How many its node has.
@@ -90,7 +90,7 @@ mod tests {
         assert!(error.contains("flux run does not say how many processes this node has"), "{error}");
         assert!(error.contains("--rank N (from 0) --ranks M"), "{error}");
         let slot = RankSlot::of(&flux(), None, Some(4));
-        let of_all = Some((5, Size::Known(8)));
+        let of_all = Some((5, LaunchSize::Known(8)));
         assert_eq!(slot, Ok(RankSlot { launcher: Launcher::Flux, of_all, local_rank: 1, local_size: 4 }));
     }
 

@@ -1,6 +1,6 @@
 //! What was done, in one line a rank; the same as shell assignments.
 
-use ranks::Size;
+use ranks::LaunchSize;
 
 use super::RankSetup;
 
@@ -9,8 +9,8 @@ pub fn line(setup: &RankSetup, host: &str) -> String {
     let RankSetup { slot, place, drives, pool, .. } = setup;
     let of_node = format!("rank {} of {} on {host}", slot.local_rank, slot.local_size);
     let who = match slot.of_all {
-        Some((rank, Size::Known(size))) => format!("rank {rank} of {size} ({of_node})"),
-        Some((rank, Size::AtLeast(_))) => format!("rank {rank} ({of_node})"),
+        Some((rank, LaunchSize::Known(size))) => format!("rank {rank} of {size} ({of_node})"),
+        Some((rank, LaunchSize::AtLeast(_))) => format!("rank {rank} ({of_node})"),
         None if slot.is_only() => format!("one process on {host}"),
         None => of_node,
     };
@@ -76,7 +76,7 @@ mod tests {
         RankSetup {
             slot: RankSlot {
                 launcher: Launcher::Srun,
-                of_all: Some((5, Size::Known(8))),
+                of_all: Some((5, LaunchSize::Known(8))),
                 local_rank: 1,
                 local_size: 4,
             },

@@ -13,12 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ::launch::{
-    Agreement, Codes, Handshake, Introduced, LaunchLayout, Patience, Refusal, StartError, Stopped, Witness, host,
-    layouts, patience, witness,
+    Agreement, Codes, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError, StartWatchdog,
+    Stopped, host, layouts, slow_start_notice, start_watchdog,
 };
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Place, Processes, ThreadLevel, World};
+use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Processes, ThreadLevel, World, WorldPlace};
 use report::Document;
 use report::sink::Sink;
 use topo::Topology;
@@ -80,12 +80,12 @@ pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> 
     let (mut witness, mut patience) = (None, None);
     let started = start(launch, limit, None, say, &mut |library| {
         if launch.speaks() {
-            witness = Witness::set(&witness::words(launch, library), Stdio::inherit());
-            patience = Patience::begin(patience::LONG, patience::words(launch, library), say);
+            witness = StartWatchdog::set(&start_watchdog::words(launch, library), Stdio::inherit());
+            patience = SlowStartNotice::begin(slow_start_notice::LONG, slow_start_notice::words(launch, library), say);
         }
     });
-    patience.into_iter().for_each(Patience::end);
-    witness.into_iter().for_each(Witness::dismiss);
+    patience.into_iter().for_each(SlowStartNotice::end);
+    witness.into_iter().for_each(StartWatchdog::dismiss);
     let (world, library) = started?;
     let told = report::launch::Launch {
         launcher: launch.launcher.name().to_owned(),
@@ -180,7 +180,7 @@ pub fn start(
 /// The codes of what goes wrong where processes agree.
 pub const CODES: Codes = Codes { no_result: Exit::NoResult.code(), timed_out: Exit::TimedOut.code() };
 
-impl From<&Fault> for Refusal {
+impl From<&Fault> for ProcessRefusal {
     fn from(fault: &Fault) -> Self {
         Self::new(fault.exit.code(), fault.to_string())
     }
@@ -206,7 +206,7 @@ struct Prepared {
     sink: Option<Sink>,
 }
 
-fn prepare(args: &PingPong, place: Place, desk: &Desk) -> Result<Prepared, Fault> {
+fn prepare(args: &PingPong, place: WorldPlace, desk: &Desk) -> Result<Prepared, Fault> {
     let topology = read()?;
     // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
     let sink = if place.rank == 0 { (desk.open)()? } else { None };
@@ -305,7 +305,7 @@ struct Ready {
 fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &Desk) -> Result<Ready, Fault> {
     let place = agreement.place();
     let prepared = prepare(args, place, desk);
-    let handshake = prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(Refusal::from);
+    let handshake = prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(ProcessRefusal::from);
     let layout: LaunchLayout = agreement.agree(handshake, |all| layouts(all).map_err(Fault::usage))?;
     let prepared = prepared?;
 
@@ -313,10 +313,10 @@ fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &
     let timer = pingpong::clock::measure();
     let planned = planned(args, launch, &prepared, &layout);
     let signals = Signals::catch()?;
-    let part = planned.as_ref().map_err(Refusal::from).and_then(|(plan, _)| {
+    let part = planned.as_ref().map_err(ProcessRefusal::from).and_then(|(plan, _)| {
         let Prepared { topology, found, .. } = &prepared;
         let local = Local { topology, found, machine: &machine, timer, plan, node: place.node, hosts: &layout.hosts };
-        let none = || Refusal::from(&Fault::new(Exit::NoResult, "the platform has no such device any more"));
+        let none = || ProcessRefusal::from(&Fault::new(Exit::NoResult, "the platform has no such device any more"));
         local.parts(&[place.rank]).pop().ok_or_else(none)
     });
     let mut parts = Vec::new();
@@ -328,12 +328,12 @@ fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &
 
     let deadline: Deadline = agreement.deadline();
     let met = Processes::rendezvous(agreement.comm(), deadline).map_err(|error| Fault::new(Exit::NoResult, error));
-    agreement.agree(met.as_ref().map(|_| ()).map_err(Refusal::from), Ok::<_, Stopped>)?;
+    agreement.agree(met.as_ref().map(|_| ()).map_err(ProcessRefusal::from), Ok::<_, Stopped>)?;
     Ok(Ready { prepared, layout, plan, config, parts, group: met?, machine, timer, signals })
 }
 
 /// What this process says of itself first.
-fn introduced(place: Place, prepared: &Prepared, origin: &Origin) -> Handshake {
+fn introduced(place: WorldPlace, prepared: &Prepared, origin: &Origin) -> Handshake {
     let platform = &*prepared.found.platform;
     Handshake::of(Introduced {
         place,

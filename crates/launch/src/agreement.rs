@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ranks::{Communicator, Deadline, Place};
+use ranks::{Communicator, Deadline, WorldPlace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
@@ -16,13 +16,13 @@ const MESSAGES: usize = 4;
 
 /// Why a process cannot go on, as it travels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct ProcessRefusal {
     exit: u8,
     message: String,
     host: String,
 }
 
-impl Refusal {
+impl ProcessRefusal {
     /// This process cannot go on: the exit code, and why.
     pub fn new(exit: u8, message: String) -> Self {
         Self { exit, message, host: host() }
@@ -69,7 +69,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
     }
 
     /// Where this process stands.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> WorldPlace {
         self.comm.place()
     }
 
@@ -90,7 +90,7 @@ impl<'m, 'w> Agreement<'m, 'w> {
     /// [`Stopped`]: in words at rank 0, silent elsewhere.
     pub fn agree<U, D, E>(
         &mut self,
-        mine: Result<U, Refusal>,
+        mine: Result<U, ProcessRefusal>,
         decide: impl FnOnce(Vec<U>) -> Result<Vec<D>, E>,
     ) -> Result<D, Stopped>
     where
@@ -133,12 +133,13 @@ impl<'m, 'w> Agreement<'m, 'w> {
 fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<Vec<U>, Stopped> {
     let (mut well, mut refused, mut silent) = (Vec::new(), Vec::new(), IdSet::default());
     for (rank, said) in (0..).zip(all) {
-        match said.as_ref().map(|bytes| ranks::wire::from_bytes::<Result<U, Refusal>>(bytes)) {
+        match said.as_ref().map(|bytes| ranks::wire::from_bytes::<Result<U, ProcessRefusal>>(bytes)) {
             Some(Ok(Ok(said))) => well.push(said),
             Some(Ok(Err(trouble))) => refused.push((rank, trouble)),
             Some(Err(why)) => {
                 let message = format!("its message cannot be read ({why}): run the same numabench on all ranks");
-                refused.push((rank, Refusal { exit: codes.no_result, message, host: "a host unknown".to_owned() }));
+                refused
+                    .push((rank, ProcessRefusal { exit: codes.no_result, message, host: "a host unknown".to_owned() }));
             }
             None => {
                 silent.0.insert(rank);
@@ -156,7 +157,7 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
 }
 
 /// The troubles, each once with who has it.
-fn told(refused: &[(u32, Refusal)], size: usize) -> String {
+fn told(refused: &[(u32, ProcessRefusal)], size: usize) -> String {
     let mut by_message: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
     for (rank, trouble) in refused {
         by_message.entry(&trouble.message).or_default().push((*rank, &trouble.host));
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     fn agreement(
-        say: impl Fn(usize) -> Result<usize, Refusal> + Sync,
+        say: impl Fn(usize) -> Result<usize, ProcessRefusal> + Sync,
         limit: Duration,
     ) -> Vec<Result<usize, (u8, String)>> {
         thread::scope(|scope| {
@@ -216,8 +217,8 @@ mod tests {
         })
     }
 
-    fn refused(message: &str, exit: u8) -> Refusal {
-        Refusal { exit, message: message.to_owned(), host: "nid1".to_owned() }
+    fn refused(message: &str, exit: u8) -> ProcessRefusal {
+        ProcessRefusal { exit, message: message.to_owned(), host: "nid1".to_owned() }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a process says of itself first, and what it is told of the others: all that planning the ranks of a node takes.
 
 use placement::{Member, Target, TargetId};
-use ranks::Place;
+use ranks::WorldPlace;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 use topo::Topology;
@@ -30,7 +30,7 @@ pub struct Otherwise {
 /// What a process knows of itself.
 pub struct Introduced<'i> {
     /// Where it stands in the launch.
-    pub place: Place,
+    pub place: WorldPlace,
     /// The version of its program.
     pub version: &'i str,
     /// The arguments of its program, without the name.

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! plugins ─► start: MPI ─► agreement: step by step, all or none ─► handshake: what each is told of the others
-//!             └─ patience, witness: what is said where MPI_Init does not come back
+//!             └─ slow_start_notice, start_watchdog: what is said where MPI_Init does not come back
 //! ```
 //!
 //! * `plugins` which MPI plug-in a launch is given, `installed_plugins` which there are;
 //! * `start` MPI, unless that is certain to make N runs of one;
-//! * `patience` what is said of a start that takes long, `witness` of one that ends the process;
+//! * `slow_start_notice` what is said of a start that takes long, `start_watchdog` of one that ends the process;
 //! * `agreement` the steps that all processes take together or not at all;
 //! * `handshake` what each says of itself first, and what it is told of its node's ranks.
 //!
@@ -18,12 +18,12 @@ mod agreement;
 mod handshake;
 pub mod installed_plugins;
 pub mod patience;
-pub mod plugins;
+pub mod slow_start_notice;
 mod start;
-pub mod witness;
+pub mod start_watchdog;
 
-pub use agreement::{Agreement, Codes, Refusal, Stopped, host};
+pub use agreement::{Agreement, Codes, ProcessRefusal, Stopped, host};
 pub use handshake::{Handshake, Introduced, LaunchLayout, Otherwise, layouts};
-pub use patience::Patience;
+pub use slow_start_notice::SlowStartNotice;
 pub use start::{StartError, leave, start};
-pub use witness::Witness;
+pub use start_watchdog::StartWatchdog;

@@ -13,7 +13,7 @@ pub enum StartError {
     NoPlugin(#[from] PluginError),
     /// The launcher, the plug-in and its MPI do not go together.
     #[error(transparent)]
-    Refused(#[from] ranks::Refusal),
+    Refused(#[from] ranks::LaunchRefusal),
     /// MPI does not start.
     #[error(transparent)]
     Mpi(#[from] WorldError),

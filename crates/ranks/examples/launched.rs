@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ranks::{Communicator, Deadline, Place, Plugin, Processes, Ranks, World};
+use ranks::{Communicator, Deadline, Plugin, Processes, Ranks, World, WorldPlace};
 use signal_hook::consts::{SIGABRT, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 const SIGNALS: [(i32, &str); 8] = [
@@ -76,7 +76,7 @@ fn say(line: &str) -> std::io::Result<()> {
 }
 
 fn meet(world: &dyn World) -> Result<(), Box<dyn Error>> {
-    let Place { rank, size, node, nodes, node_rank, node_size } = world.place();
+    let WorldPlace { rank, size, node, nodes, node_rank, node_size } = world.place();
     let mut comm = Communicator::new(world);
     let text = format!("rank {rank} of {size} is {node_rank} of {node_size} on node {node} of {nodes}");
     if let Some(all) = comm.gather(text.as_bytes(), soon())? {

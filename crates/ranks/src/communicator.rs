@@ -9,7 +9,7 @@
 
 use crate::deadline::Deadline;
 use crate::naps::Naps;
-use crate::world::{Message, Place, World, WorldError};
+use crate::world::{Message, World, WorldError, WorldPlace};
 use std::collections::{HashMap, VecDeque};
 use std::thread;
 
@@ -51,7 +51,7 @@ impl<'w> Communicator<'w> {
     }
 
     /// Where this process stands.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> WorldPlace {
         self.world.place()
     }
 

@@ -10,7 +10,7 @@
 //!
 //! Left out: heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
 //! hand. Where processes stand on their nodes is what the launcher says here; a run of several asks its transport
-//! ([`Place`](crate::Place)), which cannot be wrong.
+//! ([`WorldPlace`](crate::WorldPlace)), which cannot be wrong.
 
 mod binding;
 mod on_node;
@@ -19,7 +19,7 @@ mod sensed;
 
 use std::fmt;
 
-pub use refusal::Refusal;
+pub use refusal::LaunchRefusal;
 
 /// What started the processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,14 +66,14 @@ impl Launcher {
 
 /// How many processes were launched together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum LaunchSize {
     /// So many.
     Known(usize),
     /// The launcher does not tell; what it does tell (this process's rank, the processes of its node) means at least so many.
     AtLeast(usize),
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for LaunchSize {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Known(1) => to.write_str("1 process"),
@@ -128,7 +128,7 @@ pub struct Launch {
     /// What started it.
     pub launcher: Launcher,
     /// How many processes it has.
-    pub size: Size,
+    pub size: LaunchSize,
     /// This process's number in it, where that is told.
     pub rank: Option<usize>,
     /// This process's number among those of the launch on its node, from 0, where that is told.
@@ -147,7 +147,7 @@ impl Launch {
     /// A process on its own.
     pub const ALONE: Self = Self {
         launcher: Launcher::Nobody,
-        size: Size::Known(1),
+        size: LaunchSize::Known(1),
         rank: Some(0),
         local_rank: Some(0),
         local_size: Some(1),
@@ -178,7 +178,7 @@ impl Launch {
         let is_unknown = self.launcher == Launcher::Nobody;
         let size = match ranks {
             // Of this node; whether there are others nobody says.
-            Some(ranks) if is_unknown && ranks > 1 => Size::AtLeast(ranks),
+            Some(ranks) if is_unknown && ranks > 1 => LaunchSize::AtLeast(ranks),
             _ => self.size,
         };
         let rank = if is_unknown { rank.or(self.rank) } else { self.rank };
@@ -187,7 +187,7 @@ impl Launch {
 
     /// Whether this is the launch's only process, and so needs no MPI: started by hand, by a batch script, or with `-n 1`.
     pub fn is_alone(&self) -> bool {
-        self.size == Size::Known(1)
+        self.size == LaunchSize::Known(1)
     }
 
     /// Whether this process should say what goes wrong with the launch as a whole, so that it is said once.
@@ -198,8 +198,8 @@ impl Launch {
     pub fn speaks(&self) -> bool {
         match (self.rank, self.size) {
             _ if self.launcher == Launcher::Pmi && self.interface == Interface::None => true,
-            (Some(rank), Size::AtLeast(_)) => rank <= 1,
-            (Some(rank), Size::Known(_)) => rank == 0,
+            (Some(rank), LaunchSize::AtLeast(_)) => rank <= 1,
+            (Some(rank), LaunchSize::Known(_)) => rank == 0,
             (None, _) => true,
         }
     }
@@ -213,11 +213,15 @@ mod tests {
     fn what_the_user_says_of_the_launch_fills_in_what_no_launcher_says() -> Result<(), NoSuchRank> {
         let told = Launch::ALONE.told(Some(1), Some(2))?;
         assert_eq!((told.local_rank, told.local_size, told.rank), (Some(1), Some(2), Some(1)));
-        assert!(!told.is_alone() && told.size == Size::AtLeast(2), "so that it is never one run of several");
+        assert!(!told.is_alone() && told.size == LaunchSize::AtLeast(2), "so that it is never one run of several");
         assert_eq!(Launch::ALONE.told(None, None)?, Launch::ALONE);
-        let of_srun = Launch { launcher: Launcher::Srun, size: Size::Known(8), rank: Some(5), ..Launch::ALONE };
+        let of_srun = Launch { launcher: Launcher::Srun, size: LaunchSize::Known(8), rank: Some(5), ..Launch::ALONE };
         let told = of_srun.told(Some(1), Some(4))?;
-        assert_eq!((told.size, told.rank, told.local_rank), (Size::Known(8), Some(5), Some(1)), "srun knows the whole");
+        assert_eq!(
+            (told.size, told.rank, told.local_rank),
+            (LaunchSize::Known(8), Some(5), Some(1)),
+            "srun knows the whole"
+        );
         assert_eq!(Launch::ALONE.told(Some(2), Some(2)), Err(NoSuchRank { rank: 2, size: 2 }));
         Ok(())
     }

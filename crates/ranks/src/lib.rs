@@ -36,19 +36,19 @@ mod world;
 pub use ::plugin::{Exchange, PairOperation, abi};
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
-pub use launch::{Interface, Launch, Launcher, NoSuchRank, Refusal, Size};
+pub use launch::{Interface, Launch, LaunchRefusal, LaunchSize, Launcher, NoSuchRank};
 pub use library::{Flavour, Library};
-pub use liveness::{Identity, Liveness};
+pub use liveness::{Liveness, ProcessIdentity};
 pub use local_world::LocalWorld;
 pub use mpi::{Mpi, ThreadLevel};
 pub use naps::Naps;
 pub use page::PageError;
-pub use plugin::{Plugin, PluginError, Tried, Why};
+pub use plugin::{Plugin, PluginError, PluginRejection, Tried};
 pub use processes::{JoinError, Processes};
 pub use rendezvous::RendezvousError;
 pub use solo::Solo;
 pub use threads::Threads;
-pub use world::{Message, Place, Single, World, WorldError};
+pub use world::{Message, Single, World, WorldError, WorldPlace};
 
 /// Another member gave up, so waiting for it would never end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -23,7 +23,7 @@ pub enum Liveness {
 
 /// Which process: nothing else on this node has, had or will have the same three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     /// Its id.
     pub pid: u32,
     /// Clock ticks after the boot; 0 where it could not be read.
@@ -32,7 +32,7 @@ pub struct Identity {
     pub namespace: u64,
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// This process.
     pub fn own() -> Self {
         let pid = std::process::id();
@@ -95,9 +95,9 @@ mod tests {
 
     use super::*;
 
-    fn of(pid: u32) -> Identity {
+    fn of(pid: u32) -> ProcessIdentity {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-        Identity { pid, start: parse(&stat).expect("a line of proc").1, ..Identity::own() }
+        ProcessIdentity { pid, start: parse(&stat).expect("a line of proc").1, ..ProcessIdentity::own() }
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_process_is_alive_then_a_zombie_then_gone() {
-        let me = Identity::own();
+        let me = ProcessIdentity::own();
         assert!(me.start > 0 && me.namespace > 0);
         assert_eq!(me.liveness(me, false), Liveness::Alive);
 
@@ -129,20 +129,20 @@ mod tests {
 
     #[test]
     fn an_id_that_came_back_is_another_process() {
-        let me = Identity::own();
-        let before = Identity { start: me.start - 1, ..me };
+        let me = ProcessIdentity::own();
+        let before = ProcessIdentity { start: me.start - 1, ..me };
         assert_eq!(before.liveness(me, true), Liveness::Gone);
     }
 
     #[test]
     fn what_cannot_be_looked_up_is_unknown_and_no_death() {
-        let me = Identity::own();
+        let me = ProcessIdentity::own();
         for cannot in [
-            Identity::default(),
-            Identity { namespace: me.namespace + 1, ..me },
-            Identity { start: 0, ..me },
-            Identity { start: me.start - 1, ..me },
-            Identity { pid: u32::MAX, ..me },
+            ProcessIdentity::default(),
+            ProcessIdentity { namespace: me.namespace + 1, ..me },
+            ProcessIdentity { start: 0, ..me },
+            ProcessIdentity { start: me.start - 1, ..me },
+            ProcessIdentity { pid: u32::MAX, ..me },
         ] {
             assert!(matches!(cannot.liveness(me, false), Liveness::Unknown(_)), "{cannot:?}");
         }

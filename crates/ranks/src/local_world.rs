@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
-use crate::world::{Message, Place, World, WorldError};
+use crate::world::{Message, World, WorldError, WorldPlace};
 
 /// No code is this large, so nobody has given up.
 const NOT_ABORTED: u16 = u16::MAX;
@@ -16,7 +16,7 @@ const NOT_ABORTED: u16 = u16::MAX;
 /// One thread of a launch of threads.
 #[derive(Debug)]
 pub struct LocalWorld {
-    place: Place,
+    place: WorldPlace,
     messages: Receiver<Message>,
     to: Vec<Sender<Message>>,
     aborted: Arc<AtomicU16>,
@@ -40,10 +40,11 @@ impl LocalWorld {
         let (to, messages): (Vec<_>, Vec<_>) = node_of.iter().map(|_| channel()).unzip();
         let aborted = Arc::new(AtomicU16::new(NOT_ABORTED));
 
-        let mut places = vec![Place { size: node_of.len(), nodes: nodes.len(), ..Place::SINGLE }; node_of.len()];
+        let mut places =
+            vec![WorldPlace { size: node_of.len(), nodes: nodes.len(), ..WorldPlace::SINGLE }; node_of.len()];
         for (node, ranks) in nodes.iter().enumerate() {
             for (node_rank, &rank) in ranks.iter().enumerate() {
-                places[rank] = Place { rank, node, node_rank, node_size: ranks.len(), ..places[rank] };
+                places[rank] = WorldPlace { rank, node, node_rank, node_size: ranks.len(), ..places[rank] };
             }
         }
         let worlds = places.into_iter().zip(messages);
@@ -68,7 +69,7 @@ impl LocalWorld {
 }
 
 impl World for LocalWorld {
-    fn place(&self) -> Place {
+    fn place(&self) -> WorldPlace {
         self.place
     }
 

@@ -39,7 +39,7 @@ pub fn machines(keys: &[u64]) -> Vec<u32> {
 
 /// Where one of a launch's processes stands among the machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct NodePosition {
     /// Its machine's number, by each machine's lowest rank.
     pub node: u32,
     /// Its number among the processes of its machine, in the order of their ranks.
@@ -49,16 +49,16 @@ pub struct Standing {
 }
 
 /// Where each process stands; by rank, `said` is the first rank of its node, as MPI calls nodes, and its machine's [`key`].
-pub fn places(said: &[[u64; 2]]) -> Vec<Standing> {
+pub fn places(said: &[[u64; 2]]) -> Vec<NodePosition> {
     let firsts: Vec<u64> = (0..).zip(said).filter(|(rank, [first, _])| rank == first).map(|(rank, _)| rank).collect();
     let keys: Vec<u64> = firsts.iter().map(|first| said[*first as usize][1]).collect();
     let numbers: HashMap<u64, u32> = firsts.into_iter().zip(machines(&keys)).collect();
     let node = |[first, _]: &[u64; 2]| numbers.get(first).copied().unwrap_or_default();
     let mut sizes: HashMap<u32, u32> = HashMap::new();
-    let mut places: Vec<Standing> = Vec::with_capacity(said.len());
+    let mut places: Vec<NodePosition> = Vec::with_capacity(said.len());
     for node in said.iter().map(node) {
         let size = sizes.entry(node).or_default();
-        places.push(Standing { node, node_rank: *size, node_size: 0 });
+        places.push(NodePosition { node, node_rank: *size, node_size: 0 });
         *size += 1;
     }
     places.iter_mut().for_each(|place| place.node_size = sizes[&place.node]);

@@ -2,7 +2,7 @@
 
 use plugin::{Calls, Exchange, Opened, RawPlace};
 
-use crate::world::{Message, Place, World, WorldError};
+use crate::world::{Message, World, WorldError, WorldPlace};
 
 /// How many threads MPI lets live beside the one that calls it. numabench calls it from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +21,7 @@ pub enum ThreadLevel {
 #[derive(Debug)]
 pub struct Mpi {
     calls: Calls,
-    place: Place,
+    place: WorldPlace,
     thread_level: ThreadLevel,
 }
 
@@ -29,7 +29,7 @@ impl Mpi {
     pub(crate) fn start(opened: Opened, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
         let thread_level = wanted.map_or(0, |level| level as u32 + 1);
         let (calls, raw) = opened.start(RawPlace { thread_level, ..RawPlace::default() })?;
-        let place = Place {
+        let place = WorldPlace {
             rank: raw.rank as usize,
             size: raw.size as usize,
             node: raw.node as usize,
@@ -75,7 +75,7 @@ impl ThreadLevel {
 }
 
 impl World for Mpi {
-    fn place(&self) -> Place {
+    fn place(&self) -> WorldPlace {
         self.place
     }
 

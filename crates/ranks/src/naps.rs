@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::world::Place;
+use crate::world::WorldPlace;
 
 const SHORTEST: Duration = Duration::from_micros(200);
 /// Of the first process of a node, and of any where there are few.
@@ -30,7 +30,7 @@ pub struct Naps {
 
 impl Naps {
     /// Of the process that stands there.
-    pub fn of(place: Place) -> Self {
+    pub fn of(place: WorldPlace) -> Self {
         Self::among(if place.node_rank == 0 { 1 } else { place.node_size })
     }
 
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn the_first_process_of_a_node_looks_as_often_as_one_on_its_own() {
-        let first = Place { node_size: 256, size: 256, ..Place::SINGLE };
+        let first = WorldPlace { node_size: 256, size: 256, ..WorldPlace::SINGLE };
         assert_eq!(Naps::of(first).longest, LONGEST);
-        assert!(Naps::of(Place { node_rank: 1, rank: 1, ..first }).longest > LONGEST * 20);
+        assert!(Naps::of(WorldPlace { node_rank: 1, rank: 1, ..first }).longest > LONGEST * 20);
     }
 }

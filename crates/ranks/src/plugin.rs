@@ -19,7 +19,7 @@ use crate::world::WorldError;
 
 /// Why a file is not the plug-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum PluginRejection {
     /// There is no such file.
     Absent,
     /// Somebody else could have put it there.
@@ -36,18 +36,18 @@ pub struct Tried {
     /// The path.
     pub path: PathBuf,
     /// Why it is not the plug-in.
-    pub why: Why,
+    pub why: PluginRejection,
 }
 
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.why {
-            Why::Absent => write!(f, "{path}: no such file"),
-            Why::Untrusted(why) => write!(f, "{path}: {why}"),
+            PluginRejection::Absent => write!(f, "{path}: no such file"),
+            PluginRejection::Untrusted(why) => write!(f, "{path}: {why}"),
             // The linker names the file itself, or the library that the file needs: the path alone would hide which.
-            Why::CannotOpen(message) => write!(f, "{path}: {message}"),
-            Why::Foreign(what) => write!(f, "{path}: {what}"),
+            PluginRejection::CannotOpen(message) => write!(f, "{path}: {message}"),
+            PluginRejection::Foreign(what) => write!(f, "{path}: {what}"),
         }
     }
 }
@@ -62,7 +62,7 @@ pub struct PluginError {
 impl PluginError {
     /// Whether no file was there at all: nobody has built the plug-in, or it lies elsewhere.
     pub fn is_absent(&self) -> bool {
-        self.tried.iter().all(|tried| tried.why == Why::Absent)
+        self.tried.iter().all(|tried| tried.why == PluginRejection::Absent)
     }
 }
 
@@ -72,14 +72,15 @@ impl fmt::Display for PluginError {
         for tried in &self.tried {
             writeln!(f, "  {tried}")?;
         }
-        let remedy = match self.tried.iter().find(|tried| tried.why != Why::Absent).map(|tried| &tried.why) {
+        let remedy = match self.tried.iter().find(|tried| tried.why != PluginRejection::Absent).map(|tried| &tried.why)
+        {
             None => {
                 "load the MPI your launcher starts and run `cargo xtask mpi-plugin`, or let NUMABENCH_MPI name a plug-in"
             }
-            Some(Why::Untrusted(_)) => {
+            Some(PluginRejection::Untrusted(_)) => {
                 "copy numabench and the plug-in to a folder of your own (or chmod go-w what is yours), or let NUMABENCH_MPI name a plug-in that is safe"
             }
-            Some(Why::CannotOpen(_)) => {
+            Some(PluginRejection::CannotOpen(_)) => {
                 "load the MPI module it was built with, or build it anew with `cargo xtask mpi-plugin`"
             }
             Some(_) => "build it anew with `cargo xtask mpi-plugin`, from the sources of this numabench",
@@ -117,14 +118,14 @@ impl Plugin {
         Err(PluginError { tried })
     }
 
-    fn open(path: &Path, gtl: &'static Gtl) -> Result<Self, Why> {
+    fn open(path: &Path, gtl: &'static Gtl) -> Result<Self, PluginRejection> {
         if !path.exists() {
-            return Err(Why::Absent);
+            return Err(PluginRejection::Absent);
         }
-        trust::may_open(path).map_err(Why::Untrusted)?;
+        trust::may_open(path).map_err(PluginRejection::Untrusted)?;
         let opened = Opened::open(path).map_err(|why| match why {
-            NotOpened::ByLinker(words) => Why::CannotOpen(words),
-            NotOpened::Foreign(what) => Why::Foreign(what),
+            NotOpened::ByLinker(words) => PluginRejection::CannotOpen(words),
+            NotOpened::Foreign(what) => PluginRejection::Foreign(what),
         })?;
         let library = library::Library::from_version(&opened.version());
         Ok(Self { opened, path: path.into(), library, gtl })

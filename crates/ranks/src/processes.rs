@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags, Timespec};
 
-use crate::liveness::{Identity, Liveness};
+use crate::liveness::{Liveness, ProcessIdentity};
 use crate::page::{Page, PageError};
 use crate::round::{Round, Sleep};
 use crate::{Aborted, Ranks};
@@ -57,7 +57,7 @@ struct Member {
     page: Page,
     // The phase this member arrived at last.
     phase: AtomicU64,
-    identity: Identity,
+    identity: ProcessIdentity,
     // Which of the others have been seen alive.
     seen: Vec<AtomicBool>,
     // The name of the page while it may be there.
@@ -90,7 +90,7 @@ impl Processes {
         if card.taken.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire).is_err() {
             return Err(JoinError::Twice(number));
         }
-        let identity = Identity::own();
+        let identity = ProcessIdentity::own();
         card.pid.store(identity.pid, Ordering::Relaxed);
         card.start.store(identity.start, Ordering::Relaxed);
         card.namespace.store(identity.namespace, Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl Processes {
         if card.taken.load(Ordering::Acquire) != 2 {
             return Some(Liveness::Unknown("it has not joined"));
         }
-        let identity = Identity {
+        let identity = ProcessIdentity {
             pid: card.pid.load(Ordering::Relaxed),
             start: card.start.load(Ordering::Relaxed),
             namespace: card.namespace.load(Ordering::Relaxed),

@@ -18,7 +18,7 @@ use crate::communicator::{Communicator, ExchangeError};
 use crate::deadline::Deadline;
 use crate::liveness::Liveness;
 use crate::processes::Processes;
-use crate::world::{Place, WorldError};
+use crate::world::{WorldError, WorldPlace};
 
 /// Why the processes of this node are no group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,7 +83,7 @@ fn neighbours(comm: &mut Communicator, deadline: Deadline) -> Result<Vec<usize>,
 type Nodes = (Vec<Vec<usize>>, Vec<usize>);
 
 /// The ranks of each node and the node of each rank, from everybody's node, number on it and count; or what is wrong.
-fn by_node(launch: Place, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
+fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, String> {
     let missing: Vec<_> =
         places.iter().enumerate().filter(|(_, place)| place.is_none()).map(|(rank, _)| rank).collect();
     if !missing.is_empty() {
@@ -229,14 +229,14 @@ mod tests {
 
     #[test]
     fn ranks_of_one_node_are_found_however_they_are_spread() {
-        let launch = Place { size: 4, nodes: 2, ..Place::SINGLE };
+        let launch = WorldPlace { size: 4, nodes: 2, ..WorldPlace::SINGLE };
         let found = by_node(launch, &places(&[[0, 0, 2], [1, 0, 2], [0, 1, 2], [1, 1, 2]]));
         assert_eq!(found, Ok((vec![vec![0, 2], vec![1, 3]], vec![0, 1, 0, 1])));
     }
 
     #[test]
     fn who_is_missing_is_named_and_what_does_not_fit_is_refused() {
-        let launch = Place { size: 3, nodes: 1, ..Place::SINGLE };
+        let launch = WorldPlace { size: 3, nodes: 1, ..WorldPlace::SINGLE };
         let why = |all: &[Option<Vec<u8>>]| by_node(launch, all).expect_err("refused");
         let mut all = places(&[[0, 0, 3], [0, 1, 3], [0, 2, 3]]);
         all[1] = None;

@@ -9,7 +9,7 @@ pub use plugin::WorldError;
 
 /// Where a process stands in its launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WorldPlace {
     /// Its number in the launch, 0..size.
     pub rank: usize,
     /// How many processes were launched.
@@ -24,7 +24,7 @@ pub struct Place {
     pub node_size: usize,
 }
 
-impl Place {
+impl WorldPlace {
     /// A process on its own.
     pub const SINGLE: Self = Self { rank: 0, size: 1, node: 0, nodes: 1, node_rank: 0, node_size: 1 };
 }
@@ -41,7 +41,7 @@ pub struct Message {
 /// The processes of one launch. All calls come from the thread that made it.
 pub trait World {
     /// Where this process stands.
-    fn place(&self) -> Place;
+    fn place(&self) -> WorldPlace;
 
     /// Sends a message without waiting for anybody. Messages between the same two processes arrive in the order sent. One to oneself
     /// arrives too.
@@ -74,8 +74,8 @@ pub struct Single {
 }
 
 impl World for Single {
-    fn place(&self) -> Place {
-        Place::SINGLE
+    fn place(&self) -> WorldPlace {
+        WorldPlace::SINGLE
     }
 
     fn post(&self, to: usize, bytes: &[u8]) -> Result<(), WorldError> {

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ranks::{
-    Communicator, Deadline, ExchangeError, LocalWorld, Message, Place, Processes, Ranks, RendezvousError, Single,
-    World, WorldError,
+    Communicator, Deadline, ExchangeError, LocalWorld, Message, Processes, Ranks, RendezvousError, Single, World,
+    WorldError, WorldPlace,
 };
 use suite::every_message_comes_once_and_in_its_senders_order;
 
@@ -218,12 +218,12 @@ fn after_a_meeting_that_failed_the_exchanges_go_on() {
 
 /// A place where nothing ever comes, that counts how often it is looked there.
 struct Silence {
-    place: Place,
+    place: WorldPlace,
     looks: Cell<usize>,
 }
 
 impl World for Silence {
-    fn place(&self) -> Place {
+    fn place(&self) -> WorldPlace {
         self.place
     }
 
@@ -245,7 +245,7 @@ impl World for Silence {
 
 #[test]
 fn of_many_ranks_of_a_node_each_looks_seldom_for_messages_while_it_waits() {
-    let place = Place { rank: 1, size: 256, node_rank: 1, node_size: 256, ..Place::SINGLE };
+    let place = WorldPlace { rank: 1, size: 256, node_rank: 1, node_size: 256, ..WorldPlace::SINGLE };
     let silence = Silence { place, looks: Cell::new(0) };
     let ended = Communicator::new(&silence).broadcast(b"", Deadline::until(Instant::now() + Duration::from_secs(1)));
     assert!(ended.is_err());

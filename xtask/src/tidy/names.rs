@@ -49,7 +49,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Found",
     "Grid",
     "Here",
-    "Identity",
     "Journal",
     "Kept",
     "Kind",
@@ -79,7 +78,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Proof",
     "Ranks",
     "Reading",
-    "Refusal",
     "RendezvousError",
     "Run",
     "Seen",
@@ -103,9 +101,7 @@ const WITHOUT_REASON: &[&str] = &[
     "Verdict",
     "Visible",
     "Way",
-    "Why",
-    "Witness",
-];
+    ];
 
 /// Where these lists are.
 const LISTS: &str = "xtask/src/tidy/names.rs";

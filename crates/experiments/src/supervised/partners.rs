@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ranks::{Identity, Liveness};
+use ranks::{Liveness, ProcessIdentity};
 use serde::{Deserialize, Serialize};
 
 /// A rank's session.
@@ -12,7 +12,7 @@ pub struct RankProcess {
     pub rank: usize,
     /// Its host.
     pub host: String,
-    /// The process: id, start and namespace, as [`ranks::Identity`] has them.
+    /// The process: id, start and namespace, as [`ranks::ProcessIdentity`] has them.
     pub process: (u32, u64, u64),
 }
 
@@ -32,14 +32,14 @@ impl RankProcess {
 /// What is known of the others.
 #[derive(Debug)]
 pub(super) struct Partners {
-    watcher: Identity,
+    watcher: ProcessIdentity,
     /// Ranks that were seen alive.
     seen: BTreeSet<usize>,
 }
 
 impl Default for Partners {
     fn default() -> Self {
-        Self { watcher: Identity::own(), seen: BTreeSet::new() }
+        Self { watcher: ProcessIdentity::own(), seen: BTreeSet::new() }
     }
 }
 

@@ -7,7 +7,7 @@
 //! Left out: guessing. A number divided evenly over nodes is right until a job's last node is not full.
 
 use super::sensed::Variables;
-use super::{Launcher, Size};
+use super::{LaunchSize, Launcher};
 
 /// More processes of a launch than this no node has: a number beyond it is a mistake in a variable. Linux counts up to 8,192 PUs, and the
 /// page of shared memory that processes of a node have counts up to 65,535 of them.
@@ -16,7 +16,7 @@ const MOST: usize = 65_535;
 impl Variables<'_> {
     /// This process's number on its node, and how many there are; a number beyond the size takes the size away, since the two
     /// are then from different launches.
-    pub(super) fn on_node(&self, launcher: Launcher, all: Size) -> (Option<usize>, Option<usize>) {
+    pub(super) fn on_node(&self, launcher: Launcher, all: LaunchSize) -> (Option<usize>, Option<usize>) {
         let first = |names: &[&str]| names.iter().find_map(|name| self.number(name));
         let (rank, size) = match launcher {
             Launcher::Nobody => (Some(0), Some(1)),
@@ -61,10 +61,10 @@ impl Variables<'_> {
     }
 }
 
-fn known(size: Size) -> Option<usize> {
+fn known(size: LaunchSize) -> Option<usize> {
     match size {
-        Size::Known(size) => Some(size),
-        Size::AtLeast(_) => None,
+        LaunchSize::Known(size) => Some(size),
+        LaunchSize::AtLeast(_) => None,
     }
 }
 

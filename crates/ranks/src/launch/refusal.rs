@@ -5,12 +5,12 @@
 //! Slurm's own libpmi, which needs no `--mpi` at all (Intel MPI's `I_MPI_PMI_LIBRARY`). After `MPI_Init`, [`Launch::agrees`] holds the number of
 //! processes that MPI sees against the number launched, and that settles it whatever was built how.
 
-use super::{Interface, Launch, Launcher, Size};
+use super::{Interface, Launch, LaunchSize, Launcher};
 use crate::library::{Flavour, Library};
 
 /// The processes of this launch cannot work as one run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum LaunchRefusal {
     /// Several processes, and no plug-in to find one another with.
     #[error(
         "{} started {size}, and numabench has no MPI to join them into one run ({tried}): each process would measure alone. {remedy}",
@@ -20,7 +20,7 @@ pub enum Refusal {
         /// What started them.
         launcher: Launcher,
         /// How many.
-        size: Size,
+        size: LaunchSize,
         /// Where the plug-in was looked for, and what happened.
         tried: String,
         /// What to change.
@@ -35,7 +35,7 @@ pub enum Refusal {
         /// What started them.
         launcher: Launcher,
         /// How many.
-        size: Size,
+        size: LaunchSize,
         /// What they were offered.
         offered: Interface,
         /// What the library needs.
@@ -54,7 +54,7 @@ pub enum Refusal {
         /// What started them.
         launcher: Launcher,
         /// How many.
-        size: Size,
+        size: LaunchSize,
         /// How many MPI sees.
         seen: usize,
         /// The library.
@@ -73,7 +73,7 @@ pub enum Refusal {
         /// What started them.
         launcher: Launcher,
         /// How many.
-        size: Size,
+        size: LaunchSize,
     },
     /// A shell's step has several tasks.
     #[error(
@@ -82,7 +82,7 @@ pub enum Refusal {
     )]
     Terminal {
         /// How many.
-        size: Size,
+        size: LaunchSize,
     },
 }
 
@@ -90,8 +90,8 @@ impl Launch {
     /// Whether this library's `MPI_Init` can be called in this launch at all.
     ///
     /// # Errors
-    /// [`Refusal::Unheard`] where it is certain to fail, [`Refusal::Terminal`].
-    pub fn accepts(&self, library: &Library) -> Result<(), Refusal> {
+    /// [`LaunchRefusal::Unheard`] where it is certain to fail, [`LaunchRefusal::Terminal`].
+    pub fn accepts(&self, library: &Library) -> Result<(), LaunchRefusal> {
         self.can_be_one_run()?;
         let needs_pmix = library.flavour == Flavour::OpenMpi && !self.open_mpi_with_pmi;
         let only_pmi = matches!(self.launcher, Launcher::Srun | Launcher::Hydra) && self.interface != Interface::Pmix;
@@ -104,7 +104,7 @@ impl Launch {
             () if needs_pmi && only_pmix => "PMI-1 or PMI-2",
             () => return Ok(()),
         };
-        Err(Refusal::Unheard {
+        Err(LaunchRefusal::Unheard {
             launcher: self.launcher,
             size: self.size,
             offered: self.interface,
@@ -117,21 +117,21 @@ impl Launch {
     /// Whether MPI sees all the processes that were launched. More than were told of are well: MPI knows better.
     ///
     /// # Errors
-    /// [`Refusal::Apart`], in every process that was told of others.
-    pub fn agrees(&self, library: &Library, seen: usize) -> Result<(), Refusal> {
-        let (Size::Known(launched) | Size::AtLeast(launched)) = self.size;
+    /// [`LaunchRefusal::Apart`], in every process that was told of others.
+    pub fn agrees(&self, library: &Library, seen: usize) -> Result<(), LaunchRefusal> {
+        let (LaunchSize::Known(launched) | LaunchSize::AtLeast(launched)) = self.size;
         if seen >= launched {
             return Ok(());
         }
         let (launcher, size, library, remedy) = (self.launcher, self.size, library.clone(), self.remedy(library));
-        Err(Refusal::Apart { launcher, size, seen, library, remedy })
+        Err(LaunchRefusal::Apart { launcher, size, seen, library, remedy })
     }
 
     /// What to say where several processes were launched and no plug-in was found. `tried` says where it was looked for.
     ///
     /// # Errors
     /// Always, unless the process is alone.
-    pub fn without_plugin(&self, tried: &str) -> Result<(), Refusal> {
+    pub fn without_plugin(&self, tried: &str) -> Result<(), LaunchRefusal> {
         if self.is_alone() {
             return Ok(());
         }
@@ -141,15 +141,15 @@ impl Launch {
              or {}",
             self.one_process()
         );
-        Err(Refusal::NoPlugin { launcher: self.launcher, size: self.size, tried: tried.to_owned(), remedy })
+        Err(LaunchRefusal::NoPlugin { launcher: self.launcher, size: self.size, tried: tried.to_owned(), remedy })
     }
 
-    fn can_be_one_run(&self) -> Result<(), Refusal> {
+    fn can_be_one_run(&self) -> Result<(), LaunchRefusal> {
         if self.launcher == Launcher::Torchrun && !self.is_alone() {
-            return Err(Refusal::Workers { launcher: self.launcher, size: self.size });
+            return Err(LaunchRefusal::Workers { launcher: self.launcher, size: self.size });
         }
         let shell = self.pseudo_terminal && !self.is_alone();
-        if shell { Err(Refusal::Terminal { size: self.size }) } else { Ok(()) }
+        if shell { Err(LaunchRefusal::Terminal { size: self.size }) } else { Ok(()) }
     }
 
     /// The ways out, the nearest first.
@@ -221,7 +221,7 @@ mod tests {
     const CRAY: &str = "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n";
 
     fn launch(launcher: Launcher, interface: Interface) -> Launch {
-        Launch { launcher, size: Size::Known(4), rank: Some(0), interface, ..Launch::ALONE }
+        Launch { launcher, size: LaunchSize::Known(4), rank: Some(0), interface, ..Launch::ALONE }
     }
 
     fn before(launcher: Launcher, interface: Interface, library: &str) -> Result<(), String> {
@@ -258,7 +258,7 @@ mod tests {
             says(&text, &["Open MPI's mpirun started 4 processes", "offers them PMIx", "needs PMI-1 or PMI-2"]);
             says(&text, &["Start it with the mpiexec of ", "the MPI whose launcher this is (MPICC="]);
         }
-        let alone = Launch { size: Size::Known(1), ..launch(Launcher::Mpirun, Interface::Pmix) };
+        let alone = Launch { size: LaunchSize::Known(1), ..launch(Launcher::Mpirun, Interface::Pmix) };
         assert_eq!(alone.accepts(&Library::from_version(MPICH)), Ok(()), "one process is rank 0 of 1");
     }
 
@@ -325,7 +325,8 @@ mod tests {
     #[test]
     fn more_processes_than_were_told_of_are_well_and_fewer_are_not() {
         let library = Library::from_version(MPICH);
-        let at_least = Launch { size: Size::AtLeast(2), rank: Some(1), ..launch(Launcher::Pmix, Interface::Pmix) };
+        let at_least =
+            Launch { size: LaunchSize::AtLeast(2), rank: Some(1), ..launch(Launcher::Pmix, Interface::Pmix) };
         assert!(at_least.agrees(&library, 1).is_err() && at_least.agrees(&library, 2).is_ok());
         assert!(at_least.agrees(&library, 64).is_ok());
         assert!(launch(Launcher::Srun, Interface::Pmi2).agrees(&library, 3).is_err());
@@ -346,14 +347,14 @@ mod tests {
             ],
         );
         says(&text, &["cargo xtask mpi-plugin", "NUMABENCH_MPI", "srun -N1 -n1", "whose ranks are threads"]);
-        let unknown = Launch { size: Size::AtLeast(2), ..launch(Launcher::Nobody, Interface::None) };
+        let unknown = Launch { size: LaunchSize::AtLeast(2), ..launch(Launcher::Nobody, Interface::None) };
         let text = unknown.without_plugin("none").map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
             &text,
             &["an unknown launcher started 2 or more processes", "whose ranks are threads (without a launcher)"],
         );
         assert_eq!(Launch::ALONE.without_plugin(""), Ok(()));
-        let one = Launch { size: Size::Known(1), ..launch(Launcher::Srun, Interface::None) };
+        let one = Launch { size: LaunchSize::Known(1), ..launch(Launcher::Srun, Interface::None) };
         assert_eq!((one.without_plugin(""), one.accepts(&Library::from_version(OPEN_MPI))), (Ok(()), Ok(())));
     }
 
@@ -361,7 +362,7 @@ mod tests {
     fn workers_of_torchrun_are_refused_whatever_mpi_there_is_and_told_what_works() {
         let workers = launch(Launcher::Torchrun, Interface::None);
         let refused = workers.accepts(&Library::from_version(MPICH));
-        assert_eq!(refused, Err(Refusal::Workers { launcher: Launcher::Torchrun, size: Size::Known(4) }));
+        assert_eq!(refused, Err(LaunchRefusal::Workers { launcher: Launcher::Torchrun, size: LaunchSize::Known(4) }));
         assert_eq!(refused, workers.without_plugin("not there"));
         let text = refused.map_or_else(|refusal| refusal.to_string(), |()| "agreed".to_owned());
         says(
@@ -374,10 +375,10 @@ mod tests {
     fn a_shell_over_several_tasks_is_refused_because_the_others_would_never_come() {
         let shell = Launch { pseudo_terminal: true, ..launch(Launcher::Srun, Interface::Pmix) };
         let refused = shell.accepts(&Library::from_version(OPEN_MPI));
-        assert_eq!(refused, Err(Refusal::Terminal { size: Size::Known(4) }));
+        assert_eq!(refused, Err(LaunchRefusal::Terminal { size: LaunchSize::Known(4) }));
         assert_eq!(refused, shell.without_plugin("not there"));
         assert!(refused.is_err_and(|refusal| refusal.to_string().contains("srun -N1 -n1 --pty bash")));
-        let one = Launch { size: Size::Known(1), ..shell };
+        let one = Launch { size: LaunchSize::Known(1), ..shell };
         assert_eq!(one.accepts(&Library::from_version(OPEN_MPI)), Ok(()));
     }
 }

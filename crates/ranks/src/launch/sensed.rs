@@ -11,7 +11,7 @@
 //! `torchrun` stands inside any of them: it is started once a node, and its workers are the ranks. Scripts under `srun` and `mpirun` set the same
 //! names by hand, from the launcher's own: without torchrun's mark they count only where they tell of more processes than the launcher.
 
-use super::{Interface, Launch, Launcher, Size};
+use super::{Interface, Launch, LaunchSize, Launcher};
 
 /// Step numbers from here on are Slurm's own: the batch script, the interactive step of `salloc` (`slurm.h`, `SLURM_MAX_NORMAL_STEP_ID`).
 const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
@@ -34,10 +34,10 @@ impl Variables<'_> {
         let torch = self.torch();
         // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
         let is_torchruns = self.is_set("TORCHELASTIC_RUN_ID");
-        let (Size::Known(launched) | Size::AtLeast(launched)) = launch.size;
+        let (LaunchSize::Known(launched) | LaunchSize::AtLeast(launched)) = launch.size;
         let counts = |torch: &Launch| match torch.size {
-            Size::Known(size) => is_torchruns || size > launched,
-            Size::AtLeast(_) => launch.launcher == Launcher::Nobody,
+            LaunchSize::Known(size) => is_torchruns || size > launched,
+            LaunchSize::AtLeast(_) => launch.launcher == Launcher::Nobody,
         };
         torch.filter(counts).unwrap_or(launch)
     }
@@ -47,9 +47,9 @@ impl Variables<'_> {
         // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
         let is_named = self.is_set("LOCAL_RANK");
         match self.number("WORLD_SIZE") {
-            Some(size) if is_named => Some(self.of(Launcher::Torchrun, Size::Known(size), "RANK")),
+            Some(size) if is_named => Some(self.of(Launcher::Torchrun, LaunchSize::Known(size), "RANK")),
             None if is_named && self.number("LOCAL_RANK").is_none() => {
-                Some(self.of(Launcher::Torchrun, Size::AtLeast(1), "RANK"))
+                Some(self.of(Launcher::Torchrun, LaunchSize::AtLeast(1), "RANK"))
             }
             _ => None,
         }
@@ -58,40 +58,40 @@ impl Variables<'_> {
     fn launch_of_mpi(&self) -> Launch {
         // IBM's Job Step Manager also sets Open MPI's variables, for Spectrum MPI.
         if let Some(size) = self.number("JSM_NAMESPACE_SIZE") {
-            return self.of(Launcher::Jsrun, Size::Known(size), "JSM_NAMESPACE_RANK");
+            return self.of(Launcher::Jsrun, LaunchSize::Known(size), "JSM_NAMESPACE_RANK");
         }
         // docs.open-mpi.org, "Environment variables set for MPI applications".
         if let Some(size) = self.number("OMPI_COMM_WORLD_SIZE") {
-            return self.of(Launcher::Mpirun, Size::Known(size), "OMPI_COMM_WORLD_RANK");
+            return self.of(Launcher::Mpirun, LaunchSize::Known(size), "OMPI_COMM_WORLD_RANK");
         }
         let step = self.is_set("SLURM_STEP_ID");
         // Hydra tells MPI_LOCALNRANKS, which a plain PMI does not; scripts on PALS systems set it by hand, though.
         let local = self.number("MPI_LOCALNRANKS").filter(|_| step || !self.is_set("PALS_RANKID"));
         if let (Some(size), Some(_)) = (self.number("PMI_SIZE"), local) {
-            return self.of(Launcher::Hydra, Size::Known(size), "PMI_RANK");
+            return self.of(Launcher::Hydra, LaunchSize::Known(size), "PMI_RANK");
         }
         // flux-core, src/shell/task.c; the broker takes these away from what runs in an instance but is no job of it.
         if let (Some(size), true) = (self.number("FLUX_JOB_SIZE"), self.is_set("FLUX_TASK_RANK")) {
-            return self.of(Launcher::Flux, Size::Known(size), "FLUX_TASK_RANK");
+            return self.of(Launcher::Flux, LaunchSize::Known(size), "FLUX_TASK_RANK");
         }
         if step && !self.is_set("FLUX_URI") {
             return self.step();
         }
         // PALS sets PMI_SIZE or leaves it empty, by version and by --pmi=.
         if self.is_set("PALS_RANKID") && !step {
-            let told = self.number("PMI_SIZE").map(Size::Known);
-            let size = told.unwrap_or(Size::AtLeast(self.number("PALS_LOCAL_SIZE").unwrap_or(1)));
+            let told = self.number("PMI_SIZE").map(LaunchSize::Known);
+            let size = told.unwrap_or(LaunchSize::AtLeast(self.number("PALS_LOCAL_SIZE").unwrap_or(1)));
             return self.of(Launcher::Pals, size, "PALS_RANKID");
         }
         // The second pair is that of MVAPICH's mpirun_rsh.
         for (size, rank) in [("PMI_SIZE", "PMI_RANK"), ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK")] {
             if let (Some(size), true) = (self.number(size), self.is_set(rank)) {
-                return self.of(Launcher::Pmi, Size::Known(size), rank);
+                return self.of(Launcher::Pmi, LaunchSize::Known(size), rank);
             }
         }
         // The PMIx standard has a variable for the rank and none for the size. Slurm's, without a step, were inherited from one.
         if self.get("PMIX_NAMESPACE").is_some_and(|name| !name.starts_with("slurm.")) && self.is_set("PMIX_RANK") {
-            return self.of(Launcher::Pmix, Size::AtLeast(1), "PMIX_RANK");
+            return self.of(Launcher::Pmix, LaunchSize::AtLeast(1), "PMIX_RANK");
         }
         Launch::ALONE
     }
@@ -101,19 +101,19 @@ impl Variables<'_> {
         let special = self.get("SLURM_STEP_ID").and_then(|id| id.parse::<u64>().ok());
         match self.number("SLURM_STEP_NUM_TASKS") {
             Some(size) if special.is_some_and(|id| id < FIRST_SPECIAL_STEP) => {
-                self.of(Launcher::Srun, Size::Known(size), "SLURM_PROCID")
+                self.of(Launcher::Srun, LaunchSize::Known(size), "SLURM_PROCID")
             }
             _ => Launch::ALONE,
         }
     }
 
-    fn of(&self, launcher: Launcher, size: Size, rank: &str) -> Launch {
+    fn of(&self, launcher: Launcher, size: LaunchSize, rank: &str) -> Launch {
         let rank = self.number(rank);
         let needed = rank.map_or(1, |rank| rank.saturating_add(1));
         let (rank, size) = match size {
-            Size::AtLeast(size) => (rank, Size::AtLeast(size.max(needed))),
+            LaunchSize::AtLeast(size) => (rank, LaunchSize::AtLeast(size.max(needed))),
             // Variables that contradict each other are from two launches: neither is known to be this one's.
-            Size::Known(size) if size < needed => (None, Size::AtLeast(needed)),
+            LaunchSize::Known(size) if size < needed => (None, LaunchSize::AtLeast(needed)),
             known => (rank, known),
         };
         let srun = launcher == Launcher::Srun;
@@ -217,13 +217,13 @@ mod tests {
         Launch::sensed(|name| pairs.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
     }
 
-    fn told(texts: &[&str]) -> (Launcher, Size, Option<usize>, Interface) {
+    fn told(texts: &[&str]) -> (Launcher, LaunchSize, Option<usize>, Interface) {
         let launch = sensed(texts);
         (launch.launcher, launch.size, launch.rank, launch.interface)
     }
 
-    fn two(launcher: Launcher, interface: Interface) -> (Launcher, Size, Option<usize>, Interface) {
-        (launcher, Size::Known(2), Some(1), interface)
+    fn two(launcher: Launcher, interface: Interface) -> (Launcher, LaunchSize, Option<usize>, Interface) {
+        (launcher, LaunchSize::Known(2), Some(1), interface)
     }
 
     #[test]
@@ -300,8 +300,8 @@ mod tests {
         let pals = "PALS_RANKID=1 PALS_LOCAL_RANKID=1 PALS_LOCAL_SIZE=2 PALS_NODEID=0";
         assert_eq!(told(&[pals, "PMI_SIZE=2"]), two(Launcher::Pals, Interface::Cray));
         let pmix = "PMI_SIZE= PMIX_NAMESPACE=x PMIX_RANK=1";
-        assert_eq!(told(&[pals, pmix]), (Launcher::Pals, Size::AtLeast(2), Some(1), Interface::Pmix));
-        assert_eq!(told(&[pals, "PALS_RANKID=11"]).1, Size::AtLeast(12));
+        assert_eq!(told(&[pals, pmix]), (Launcher::Pals, LaunchSize::AtLeast(2), Some(1), Interface::Pmix));
+        assert_eq!(told(&[pals, "PALS_RANKID=11"]).1, LaunchSize::AtLeast(12));
         assert_eq!(told(&[pals, "PMI_SIZE=24 MPI_LOCALNRANKS=2"]).0, Launcher::Pals, "a script's shim is no Hydra");
     }
 
@@ -309,18 +309,18 @@ mod tests {
     fn other_launchers_are_known_by_what_they_speak() {
         assert_eq!(told(&["PMI_SIZE=2 PMI_RANK=1 PMI_PORT=h:1"]), two(Launcher::Pmi, Interface::Pmi1));
         assert_eq!(told(&["MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1"]), two(Launcher::Pmi, Interface::None));
-        let prterun = (Launcher::Pmix, Size::AtLeast(2), Some(1), Interface::Pmix);
+        let prterun = (Launcher::Pmix, LaunchSize::AtLeast(2), Some(1), Interface::Pmix);
         assert_eq!(told(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=1"]), prterun);
         assert!(!sensed(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=0"]).is_alone(), "nobody says that it is");
     }
 
     #[test]
     fn a_rank_beyond_the_size_makes_the_size_unknown() {
-        assert_eq!(told(&[STEP, "SLURM_PROCID=5"]).1, Size::AtLeast(6));
-        assert_eq!(told(&["OMPI_COMM_WORLD_SIZE=4"]), (Launcher::Mpirun, Size::Known(4), None, Interface::None));
+        assert_eq!(told(&[STEP, "SLURM_PROCID=5"]).1, LaunchSize::AtLeast(6));
+        assert_eq!(told(&["OMPI_COMM_WORLD_SIZE=4"]), (Launcher::Mpirun, LaunchSize::Known(4), None, Interface::None));
         assert_eq!(
             told(&[STEP, "SLURM_PROCID=18446744073709551615"]),
-            (Launcher::Srun, Size::Known(2), None, Interface::None)
+            (Launcher::Srun, LaunchSize::Known(2), None, Interface::None)
         );
         assert!(sensed(&["OMPI_COMM_WORLD_SIZE=18446744073709551615"]).is_alone());
     }
@@ -328,8 +328,12 @@ mod tests {
     #[test]
     fn what_goes_wrong_is_said_by_the_first_and_by_whoever_has_no_number() {
         let of = |rank, size| Launch { rank, size, ..Launch::ALONE }.speaks();
-        assert!(of(Some(0), Size::Known(4)) && !of(Some(1), Size::Known(4)));
-        assert!(of(Some(0), Size::AtLeast(2)) && of(Some(1), Size::AtLeast(2)) && !of(Some(2), Size::AtLeast(3)));
-        assert!(of(None, Size::Known(4)));
+        assert!(of(Some(0), LaunchSize::Known(4)) && !of(Some(1), LaunchSize::Known(4)));
+        assert!(
+            of(Some(0), LaunchSize::AtLeast(2))
+                && of(Some(1), LaunchSize::AtLeast(2))
+                && !of(Some(2), LaunchSize::AtLeast(3))
+        );
+        assert!(of(None, LaunchSize::Known(4)));
     }
 }

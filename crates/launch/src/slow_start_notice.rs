@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use ranks::Launch;
 
-use crate::witness::remedy;
+use crate::start_watchdog::remedy;
 
 /// A start of MPI that takes longer than this is worth a word: the slowest of large launches take some seconds.
 pub const LONG: Duration = Duration::from_secs(10);
 
 /// Who waits.
-pub struct Patience {
+pub struct SlowStartNotice {
     thread: JoinHandle<()>,
     started: Sender<()>,
 }
 
-impl Patience {
+impl SlowStartNotice {
     /// Starts to wait; says the words once if the limit passes first. `None` where there is no thread to be had, and nothing is said.
     pub fn begin(limit: Duration, words: String, say: fn(&str)) -> Option<Self> {
         let (started, hears) = mpsc::channel();
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_start_that_takes_long_is_said_once_and_a_quick_one_is_not() -> Result<(), &'static str> {
         let launch = Launch { launcher: Launcher::Srun, interface: Interface::Pmix, ..Launch::ALONE };
-        let begin = |limit| Patience::begin(limit, words(&launch, "MPICH 4.3.0"), count).ok_or("no thread");
+        let begin = |limit| SlowStartNotice::begin(limit, words(&launch, "MPICH 4.3.0"), count).ok_or("no thread");
         begin(Duration::from_secs(3600))?.end();
         assert_eq!(SAID.load(Ordering::SeqCst), 0, "it ended at once, and said nothing");
         let slow = begin(Duration::ZERO)?;

@@ -13,12 +13,12 @@ use ranks::{Launch, Launcher};
 const WAIT: &str = r#"trap '' TERM; read -r started || printf '%s\n' "$1" >&2"#;
 
 /// Who waits.
-pub struct Witness {
+pub struct StartWatchdog {
     shell: Child,
     line: Option<ChildStdin>,
 }
 
-impl Witness {
+impl StartWatchdog {
     /// Starts it; `None` without a shell, where nothing is said.
     pub fn set(words: &str, to: Stdio) -> Option<Self> {
         let mut shell = Command::new("sh");
@@ -71,7 +71,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("said");
         let words = words(&Launch { launcher: Launcher::Srun, ..Launch::ALONE }, "MPICH 4.3.0");
-        let set = || Ok::<_, std::io::Error>(Witness::set(&words, File::create(&path)?.into()));
+        let set = || Ok::<_, std::io::Error>(StartWatchdog::set(&words, File::create(&path)?.into()));
         let Some(mut gone) = set()? else { return Ok(()) };
         // What the end of this process would do.
         drop(gone.line.take());
