@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use launchers::{BindingRefusal, Situation, binding, through_exec};
-use placement::judge::{Finding, Judgement, Kind, Observed, Placed, Pool, judge};
+use placement::judge::{Finding, FindingKind, JobResources, Judgement, Observed, PlacementVerdict, judge};
 use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
 use ranks::Launcher;
 use stats::IdSet;
@@ -20,7 +20,7 @@ pub struct Case<'c> {
     /// The machine that is judged by.
     pub topology: &'c Topology,
     /// What the ranks have between them.
-    pub pool: &'c Pool,
+    pub pool: &'c JobResources,
     /// All ranks of the node, in order.
     pub seen: &'c [Seen],
     /// What was said of them.
@@ -40,8 +40,8 @@ pub struct Case<'c> {
 /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
 pub fn lines(case: &Case<'_>) -> Vec<String> {
     let certain: Vec<&Finding> =
-        case.judgement.findings.iter().filter(|finding| finding.weight == Placed::Misplaced).collect();
-    let kinds: BTreeSet<Kind> = certain.iter().map(|finding| finding.kind).collect();
+        case.judgement.findings.iter().filter(|finding| finding.weight == PlacementVerdict::Misplaced).collect();
+    let kinds: BTreeSet<FindingKind> = certain.iter().map(|finding| finding.kind).collect();
     if kinds.is_empty() || !case.complete {
         return Vec::new();
     }
@@ -51,7 +51,7 @@ pub fn lines(case: &Case<'_>) -> Vec<String> {
         return vec![format!("{} (in place of what binds behind the launcher)", through_exec(launcher))];
     }
     // Memory alone: the launcher's own word for the memory of each rank's PUs.
-    if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == Kind::MemoryElsewhere) {
+    if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == FindingKind::MemoryElsewhere) {
         return vec!["srun --mem-bind=local".to_owned()];
     }
     if kinds.iter().all(|kind| is_of_pus(*kind)) {
@@ -61,8 +61,15 @@ pub fn lines(case: &Case<'_>) -> Vec<String> {
 }
 
 /// Whether other PUs for the ranks help.
-fn is_of_pus(kind: Kind) -> bool {
-    matches!(kind, Kind::PusDenied | Kind::FarFromGpu | Kind::NotBound | Kind::SharedPus | Kind::SharedCores)
+fn is_of_pus(kind: FindingKind) -> bool {
+    matches!(
+        kind,
+        FindingKind::PusDenied
+            | FindingKind::FarFromGpu
+            | FindingKind::NotBound
+            | FindingKind::SharedPus
+            | FindingKind::SharedCores
+    )
 }
 
 /// Places for the same ranks with the same GPUs, if they are better.
@@ -70,7 +77,7 @@ fn places(case: &Case<'_>) -> Option<NodePlaces> {
     let pus: Vec<&IdSet> = case.seen.iter().map(|seen| seen.running.pus.as_ref()).collect::<Option<_>>()?;
     let cores = |pus: &IdSet| case.topology.cores.iter().filter(|core| !core.pus.and(pus).is_empty()).count();
     let widths: BTreeSet<usize> = pus.iter().map(|pus| cores(pus)).collect();
-    let bound = !case.judgement.findings.iter().any(|finding| finding.kind == Kind::NotBound);
+    let bound = !case.judgement.findings.iter().any(|finding| finding.kind == FindingKind::NotBound);
     let ask = |each| Ask {
         ranks: Some(case.seen.len()),
         gpus: gpus(case),
@@ -107,7 +114,7 @@ fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
     };
     let ranks: Vec<Observed> = case.seen.iter().zip(&places.places).map(moved).collect();
     let judged = judge(case.topology, case.pool, &ranks);
-    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight != Placed::Well)
+    !judged.findings.iter().any(|finding| is_of_pus(finding.kind) && finding.weight != PlacementVerdict::Well)
 }
 
 /// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it cannot work in this step.
@@ -134,7 +141,8 @@ fn of_running(case: &Case<'_>, certain: &[&Finding], places: Option<&NodePlaces>
         lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));
     }
     for (rank, seen) in case.seen.iter().enumerate() {
-        let of_pages = |finding: &&&Finding| finding.kind == Kind::PagesElsewhere && finding.ranks.contains(&rank);
+        let of_pages =
+            |finding: &&&Finding| finding.kind == FindingKind::PagesElsewhere && finding.ranks.contains(&rank);
         if certain.iter().any(|finding| of_pages(&finding)) {
             let local = &case.judgement.ranks[rank].nodes;
             let held: IdSet = seen.running.pages.nodes.iter().flatten().map(|pages| pages.node).collect();

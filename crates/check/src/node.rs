@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use placement::judge::{Finding, Judgement, Kind, Placed, Pool, judge};
+use placement::judge::{Finding, FindingKind, JobResources, Judgement, PlacementVerdict, judge};
 use placement::nic::{self, NearNic};
 use report::json::JsonError;
 use stats::PciAddress;
@@ -20,7 +20,7 @@ pub struct Node {
     machine: Machine,
     group: Group,
     judgement: Judgement,
-    placed: Placed,
+    placed: PlacementVerdict,
     nics: Vec<Option<NearNic>>,
     fix: Vec<String>,
     waited: Duration,
@@ -34,9 +34,12 @@ impl Node {
         let (topology, seen) = (machine.judged_by(), group.seen.as_slice());
         let (pool, judgement) = judged(&machine, seen);
         let complete = group.missing.is_empty();
-        let placed =
-            if complete && !seen.is_empty() { judgement.placed } else { judgement.placed.max(Placed::Unknown) };
-        let placed = if open { Placed::Unknown } else { placed };
+        let placed = if complete && !seen.is_empty() {
+            judgement.placed
+        } else {
+            judgement.placed.max(PlacementVerdict::Unknown)
+        };
+        let placed = if open { PlacementVerdict::Unknown } else { placed };
         let host = machine.here.topology.host();
         let fix = fix::lines(&fix::Case {
             topology,
@@ -56,7 +59,7 @@ impl Node {
     }
 
     /// How they are placed, all in all: ranks that did not come are unknown ones.
-    pub fn placed(&self) -> Placed {
+    pub fn placed(&self) -> PlacementVerdict {
         self.placed
     }
 
@@ -124,7 +127,7 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if group.readings.len() < 2 {
         return false;
     }
-    let judged: Vec<Placed> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
+    let judged: Vec<PlacementVerdict> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
     let is_open = judged.iter().any(|placed| *placed != judged[0]);
     if is_open {
         // The table is that of the best: what is wrong in another one is not wrong for certain.
@@ -154,15 +157,15 @@ fn have_the_same_gpus(group: &Group) -> bool {
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
-pub(crate) fn judged(machine: &Machine, seen: &[Seen]) -> (Pool, Judgement) {
+pub(crate) fn judged(machine: &Machine, seen: &[Seen]) -> (JobResources, Judgement) {
     let topology = machine.judged_by();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
     let pool = seen::pool(seen);
     let judgement = judge(topology, &pool, &observed);
-    let is_open = |found: &Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Unknown;
+    let is_open = |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
     match &machine.saved {
         Some(saved) if judgement.findings.iter().any(is_open) => {
-            let pool = Pool { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
+            let pool = JobResources { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
             let judgement = judge(topology, &pool, &observed);
             (pool, judgement)
         }

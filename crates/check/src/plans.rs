@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use launchers::line::LineError;
 use launchers::site::Site;
 use launchers::{Dialect, Situation, Starter, command, say};
-use placement::judge::Placed;
+use placement::judge::PlacementVerdict;
 use placement::{Ask, NodePlaces, recommend};
 
 use crate::CheckError;
@@ -117,14 +117,14 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
 }
 
 /// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
-fn verdict(machine: &Machine, line: &str) -> Result<(Placed, String), CheckError> {
+fn verdict(machine: &Machine, line: &str) -> Result<(PlacementVerdict, String), CheckError> {
     let mut group = match Group::of_line(line, &Site::default(), machine) {
-        Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((Placed::Unknown, why)),
+        Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((PlacementVerdict::Unknown, why)),
         group => group?,
     };
     let is_open = settle(machine, &mut group);
     let (_, judgement) = judged(machine, &group.seen);
-    let placed = if is_open { judgement.placed.min(Placed::Unknown) } else { judgement.placed };
+    let placed = if is_open { judgement.placed.min(PlacementVerdict::Unknown) } else { judgement.placed };
     Ok((placed, judgement.findings.first().map(|finding| finding.text.clone()).unwrap_or_default()))
 }
 
@@ -145,9 +145,9 @@ fn tried(name: &str, machine: &Machine, ranks: usize, folder: &Path) -> Result<T
     for line in lines(machine, &places, folder)? {
         of.lines += 1;
         match verdict(machine, &line) {
-            Ok((Placed::Misplaced, why)) => of.failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
-            Ok((Placed::Well, _)) => of.well += 1,
-            Ok((Placed::Unknown, _)) => {}
+            Ok((PlacementVerdict::Misplaced, why)) => of.failed.push(format!("{name} -n {ranks}: {why}: {line:.160}")),
+            Ok((PlacementVerdict::Well, _)) => of.well += 1,
+            Ok((PlacementVerdict::Unknown, _)) => {}
             Err(error) => of.failed.push(format!("{name} -n {ranks}: {error}: {line:.160}")),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use launchers::Situation;
 use launchers::line::LineRank;
-use placement::judge::{Observed, Pool};
+use placement::judge::{JobResources, Observed};
 use placement::nic;
 use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
@@ -195,8 +195,8 @@ pub fn situation(machine: &Machine, all: &[Seen]) -> Situation {
 }
 
 /// What all of them could have had together: also what each has that runs, for that is certainly theirs.
-pub fn pool(all: &[Seen]) -> Pool {
-    let mut pool = Pool::default();
+pub fn pool(all: &[Seen]) -> JobResources {
+    let mut pool = JobResources::default();
     for seen in all {
         let own = seen.running.pus.as_ref().filter(|_| !seen.is_of_line());
         // Thousands of ranks have the same pool.

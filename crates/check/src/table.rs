@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use placement::judge::{Finding, Ipc, Judgement, Placed};
+use placement::judge::{Finding, Ipc, Judgement, PlacementVerdict};
 use placement::nic::{self, NearNic};
 use stats::{IdSet, PciAddress};
 use topo::Topology;
@@ -29,7 +29,7 @@ pub struct Shown<'s> {
     /// How long they were waited for.
     pub waited: Duration,
     /// The code's meaning.
-    pub placed: Placed,
+    pub placed: PlacementVerdict,
     /// The adapter near the GPU of each rank; none where it has no GPU or several.
     pub nics: &'s [Option<NearNic>],
     /// Whether each group of threads has a row.
@@ -227,7 +227,8 @@ fn told(shown: &Shown<'_>) -> (Vec<usize>, Option<String>) {
         return (all, None);
     }
     let placed = |rank: &usize| shown.judgement.ranks[*rank].placed;
-    let (well, mut others): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|rank| placed(rank) == Placed::Well);
+    let (well, mut others): (Vec<usize>, Vec<usize>) =
+        all.into_iter().partition(|rank| placed(rank) == PlacementVerdict::Well);
     others.sort_by_key(|rank| std::cmp::Reverse(placed(rank)));
     let more = others.split_off(others.len().min(ROWS));
     let ids = |ranks: &[usize]| -> IdSet {
@@ -252,7 +253,7 @@ fn findings(text: &mut String, shown: &Shown<'_>) {
         by_kind.entry((std::cmp::Reverse(finding.weight), finding.kind)).or_default().push(finding);
     }
     for ((weight, _), alike) in by_kind {
-        let word = if weight.0 == Placed::Well { "note" } else { weight.0.name() };
+        let word = if weight.0 == PlacementVerdict::Well { "note" } else { weight.0.name() };
         let most = if alike.len() > ROWS { ALIKE } else { alike.len() };
         let (first, rest) = alike.split_at(most);
         first.iter().for_each(|finding| line(text, &format!("{word}: {}", finding.text)));
@@ -325,16 +326,18 @@ fn gpus(shown: &Shown<'_>, seen: &Seen) -> String {
 
 /// `WRONG: 1 of 8 ranks, 2 unknown`, `unknown: 2 of 8 ranks`, `well placed: 8 of 8 ranks`. Ranks that did not answer are unknown ones.
 fn sum(shown: &Shown<'_>) -> String {
-    let count = |wanted: Placed| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
+    let count = |wanted: PlacementVerdict| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
     let all = shown.seen.len() + shown.missing.len();
-    let unknown = count(Placed::Unknown) + shown.missing.len();
+    let unknown = count(PlacementVerdict::Unknown) + shown.missing.len();
     let of_all = format!("of {all} {}", if all == 1 { "rank" } else { "ranks" });
     match shown.placed {
-        Placed::Misplaced if unknown > 0 => format!("WRONG: {} {of_all}, {unknown} unknown", count(Placed::Misplaced)),
-        Placed::Misplaced => format!("WRONG: {} {of_all}", count(Placed::Misplaced)),
+        PlacementVerdict::Misplaced if unknown > 0 => {
+            format!("WRONG: {} {of_all}, {unknown} unknown", count(PlacementVerdict::Misplaced))
+        }
+        PlacementVerdict::Misplaced => format!("WRONG: {} {of_all}", count(PlacementVerdict::Misplaced)),
         // What a site decides is said under the table.
-        Placed::Unknown if unknown == 0 => format!("unknown: {all} {of_all}, it depends on the site"),
-        Placed::Unknown => format!("unknown: {unknown} {of_all}"),
-        Placed::Well => format!("well placed: {all} {of_all}"),
+        PlacementVerdict::Unknown if unknown == 0 => format!("unknown: {all} {of_all}, it depends on the site"),
+        PlacementVerdict::Unknown => format!("unknown: {unknown} {of_all}"),
+        PlacementVerdict::Well => format!("well placed: {all} {of_all}"),
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use launchers::Situation;
-use placement::judge::{Kind, Placed, judge};
+use placement::judge::{FindingKind, PlacementVerdict, judge};
 use placement::nic::NearNic;
 use ranks::Launcher;
 use stats::IdSet;
@@ -127,7 +127,7 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
     let (topology, seen) = (machine(), swapped());
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(&seen), &observed);
-    assert!(judgement.findings.iter().all(|finding| finding.kind == Kind::FarFromGpu));
+    assert!(judgement.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu));
     let shown = Shown {
         host: "n7",
         launch: "2 ranks of srun here",
@@ -136,7 +136,7 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
         missing: &set("3"),
         waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
-        placed: Placed::Misplaced,
+        placed: PlacementVerdict::Misplaced,
         nics: &[],
         threads: false,
         adapters: false,
@@ -165,7 +165,7 @@ fn told(seen: &[Seen], nics: &[Option<NearNic>], (threads, adapters): (bool, boo
         missing: &set(missing),
         waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
-        placed: if complete { judgement.placed } else { judgement.placed.max(Placed::Unknown) },
+        placed: if complete { judgement.placed } else { judgement.placed.max(PlacementVerdict::Unknown) },
         nics,
         threads,
         adapters,
@@ -256,13 +256,13 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let mut judgement = judge(&topology, &pool(&seen), &observed);
     // So many ranks on four PUs are crowded; here only the far one is to be wrong.
-    judgement.findings.retain(|finding| finding.kind == Kind::FarFromGpu);
+    judgement.findings.retain(|finding| finding.kind == FindingKind::FarFromGpu);
     judgement
         .ranks
         .iter_mut()
         .enumerate()
         .filter(|(rank, _)| *rank != 200)
-        .for_each(|(_, rank)| rank.placed = Placed::Well);
+        .for_each(|(_, rank)| rank.placed = PlacementVerdict::Well);
     let shown = Shown {
         host: "n7",
         launch: "256 ranks of srun here",
@@ -271,7 +271,7 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         missing: &set(""),
         waited: std::time::Duration::from_secs(2),
         judgement: &judgement,
-        placed: Placed::Misplaced,
+        placed: PlacementVerdict::Misplaced,
         nics: &[],
         threads: false,
         adapters: false,

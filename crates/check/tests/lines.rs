@@ -14,7 +14,7 @@ use std::time::Duration;
 use check::{Asked, CheckError, Looked, Whom, look};
 use launchers::line::LineError;
 use launchers::site::Site;
-use placement::judge::Placed;
+use placement::judge::PlacementVerdict;
 
 /// Of the lines of the table at least so many of a hundred are to be decided.
 const DECIDED: usize = 85;
@@ -87,9 +87,9 @@ fn judged(line: &str, machine: &Path, site: &Site) -> Result<(&'static str, Stri
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {
             let placed = match node.placed() {
-                Placed::Well => "well",
-                Placed::Misplaced => "wrong",
-                Placed::Unknown => "unknown",
+                PlacementVerdict::Well => "well",
+                PlacementVerdict::Misplaced => "wrong",
+                PlacementVerdict::Unknown => "unknown",
             };
             (placed, node.table(false, false), node.fix().to_vec())
         }

@@ -5,7 +5,7 @@ use std::io;
 use placement::{SelectionError, TargetId};
 use stats::IdSet;
 
-use crate::place::PlaceError;
+use crate::place::RankPlaceError;
 use crate::rank_slot::RankSlotError;
 use crate::variables::Nameless;
 
@@ -20,7 +20,7 @@ pub enum ExecError {
     Gpus(#[from] SelectionError),
     /// No place can be given.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] RankPlaceError),
     /// GPUs that no variable can name.
     #[error(transparent)]
     Nameless(#[from] Nameless),
@@ -72,7 +72,7 @@ pub enum BindError {
 /// The program cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {name}: {source}")]
-pub struct StartError {
+pub struct ProgramStartError {
     /// As it was asked for.
     pub name: String,
     /// What the kernel says.

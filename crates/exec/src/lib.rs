@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Launch ─► RankSlot ────┐
-//! Start ─► VisibleGpus ──┼► GpuAssignment ─► Place ─► variables ─► kernel: bind, bind, execve
+//! Start ─► VisibleGpus ──┼► GpuAssignment ─► RankBinding ─► variables ─► kernel: bind, bind, execve
 //!      └─► Pool ─────────┘
 //! ```
 //!
@@ -40,8 +40,8 @@ use ranks::Launch;
 use stats::IdSet;
 use topo::Start;
 
-pub use error::{BindError, ExecError, StartError};
-pub use place::{MemoryWish, Place, PlaceError, Wish};
+pub use error::{BindError, ExecError, ProgramStartError};
+pub use place::{MemoryWish, RankBinding, RankPlaceError, Wish};
 pub use pool::{Pool, PoolOwner};
 pub use rank_slot::{RankSlot, RankSlotError};
 pub use variables::{Nameless, Variable, environment};
@@ -76,7 +76,7 @@ pub struct RankSetup {
     /// The PUs that it was given its own of.
     pub pool: Pool,
     /// Its PUs and its memory.
-    pub place: Place,
+    pub place: RankBinding,
     /// The GPUs that it drives.
     pub drives: Vec<VisibleGpu>,
     /// The variables that its program is given.
@@ -166,7 +166,7 @@ fn from_places(
 /// # Errors
 /// [`BindError`]: the kernel refused, or did otherwise.
 pub fn bind(setup: &RankSetup) -> Result<(), BindError> {
-    let Place { pus, memory, is_bound, .. } = &setup.place;
+    let RankBinding { pus, memory, is_bound, .. } = &setup.place;
     if *is_bound {
         kernel::bind_cpus(pus).map_err(|source| BindError::Pus { pus: pus.clone(), source })?;
     }
@@ -177,17 +177,17 @@ pub fn bind(setup: &RankSetup) -> Result<(), BindError> {
 }
 
 /// Becomes the program, with the setup's variables; comes back only with why it could not.
-pub fn become_program(setup: &RankSetup, program: &[OsString]) -> StartError {
+pub fn become_program(setup: &RankSetup, program: &[OsString]) -> ProgramStartError {
     let mut environment: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     environment.extend(setup.variables.iter().map(|(name, value)| ((*name).into(), value.into())));
     become_other(program, environment)
 }
 
 /// Becomes a program with this environment, in the place that this process is in; comes back only with why it could not.
-pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> StartError {
+pub fn become_other(program: &[OsString], environment: BTreeMap<OsString, OsString>) -> ProgramStartError {
     let source = sys::program::become_program(program, environment);
     let name = program.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    StartError { name, source }
+    ProgramStartError { name, source }
 }
 
 #[cfg(test)]

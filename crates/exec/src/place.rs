@@ -40,7 +40,7 @@ pub enum MemoryWish {
 
 /// A rank's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RankBinding {
     /// Its PUs.
     pub pus: IdSet,
     /// Whether it is to be bound to them, or is there already.
@@ -55,7 +55,7 @@ pub struct Place {
 
 /// No place can be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
+pub enum RankPlaceError {
     /// The plan fails.
     #[error(transparent)]
     Plan(#[from] RecommendError),
@@ -68,7 +68,12 @@ pub enum PlaceError {
 }
 
 /// The place of the rank that was assigned these GPUs.
-pub fn place(start: &Start, pool: &Pool, assignment: &GpuAssignment, wish: &Wish) -> Result<Place, PlaceError> {
+pub fn place(
+    start: &Start,
+    pool: &Pool,
+    assignment: &GpuAssignment,
+    wish: &Wish,
+) -> Result<RankBinding, RankPlaceError> {
     let topology = &start.topology;
     let place = match pool.owner {
         PoolOwner::Unchanged => kept(topology, pool, assignment),
@@ -83,12 +88,12 @@ pub fn place(start: &Start, pool: &Pool, assignment: &GpuAssignment, wish: &Wish
 }
 
 /// A place that was found before: one of a node's.
-pub fn found(topology: &Topology, one: &placement::Place, wish: &Wish) -> Result<Place, PlaceError> {
+pub fn found(topology: &Topology, one: &placement::Place, wish: &Wish) -> Result<RankBinding, RankPlaceError> {
     with_memory(topology, of_plan(topology, one), wish.memory)
 }
 
 /// The place with its memory where it is wanted.
-fn with_memory(topology: &Topology, mut place: Place, wish: MemoryWish) -> Result<Place, PlaceError> {
+fn with_memory(topology: &Topology, mut place: RankBinding, wish: MemoryWish) -> Result<RankBinding, RankPlaceError> {
     match wish {
         // Where there is one node, memory has no choice, and a container may forbid the call.
         MemoryWish::Local if topology.allowed.nodes.len() == 1 => place.memory = IdSet::default(),
@@ -102,7 +107,12 @@ fn with_memory(topology: &Topology, mut place: Place, wish: MemoryWish) -> Resul
     Ok(place)
 }
 
-fn planned(topology: &Topology, pool: &Pool, assignment: &GpuAssignment, wish: &Wish) -> Result<Place, PlaceError> {
+fn planned(
+    topology: &Topology,
+    pool: &Pool,
+    assignment: &GpuAssignment,
+    wish: &Wish,
+) -> Result<RankBinding, RankPlaceError> {
     let gpus =
         if assignment.targets.is_empty() { GpuChoice::None } else { GpuChoice::These(assignment.targets.clone()) };
     let ask = Ask {
@@ -115,13 +125,13 @@ fn planned(topology: &Topology, pool: &Pool, assignment: &GpuAssignment, wish: &
         reserve: wish.reserve.clone(),
     };
     let plan = recommend(topology, &ask)?;
-    let mut place: Option<Place> = None;
+    let mut place: Option<RankBinding> = None;
     for rank in &assignment.mine {
-        let one = plan.places.get(*rank).ok_or(PlaceError::NoPlace(*rank))?;
+        let one = plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank))?;
         let one = of_plan(topology, one);
         place = Some(match place {
             None => one,
-            Some(others) => Place {
+            Some(others) => RankBinding {
                 pus: others.pus.or(&one.pus),
                 memory: others.memory.or(&one.memory),
                 closeness: others.closeness.max(one.closeness),
@@ -129,14 +139,14 @@ fn planned(topology: &Topology, pool: &Pool, assignment: &GpuAssignment, wish: &
             },
         });
     }
-    place.ok_or(PlaceError::NoPlace(0))
+    place.ok_or(RankPlaceError::NoPlace(0))
 }
 
-fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> Place {
+fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBinding {
     let far = |seen: &super::visible::VisibleGpu| {
         pool.pus.iter().map(|pu| verdict(topology, pu, seen.target.id).closeness).max().unwrap_or(Closeness::Unknown)
     };
-    Place {
+    RankBinding {
         memory: host_nodes(topology, &pool.pus),
         pus: pool.pus.clone(),
         is_bound: false,
@@ -146,13 +156,13 @@ fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> Place {
 }
 
 /// One place of a plan, to be bound to.
-fn of_plan(topology: &Topology, one: &placement::Place) -> Place {
+fn of_plan(topology: &Topology, one: &placement::Place) -> RankBinding {
     // One node where its PUs are on one, else all they are on: binding the memory of half of them to the other half's node is
     // nobody's wish.
     let memory =
         if one.nodes.len() > 1 { host_nodes(topology, &one.pus) } else { one.memory_node.into_iter().collect() };
     let closeness = one.verdict.as_ref().map(|verdict| verdict.closeness);
-    Place { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() }
+    RankBinding { pus: one.pus.clone(), is_bound: true, memory, closeness, why: one.why.clone() }
 }
 
 /// The nodes of these PUs whose memory a program can be bound to.
@@ -190,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn each_gpus_rank_gets_its_share_of_the_node_and_memory_there() -> Result<(), PlaceError> {
+    fn each_gpus_rank_gets_its_share_of_the_node_and_memory_there() -> Result<(), RankPlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
-        let all: Result<Vec<Place>, PlaceError> = (0..4)
+        let all: Result<Vec<RankBinding>, RankPlaceError> = (0..4)
             .map(|rank| {
                 place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[rank]), &Wish::default())
             })
@@ -207,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_with_gpus_on_both_nodes_has_the_cores_and_the_memory_of_both() -> Result<(), PlaceError> {
+    fn a_rank_with_gpus_on_both_nodes_has_the_cores_and_the_memory_of_both() -> Result<(), RankPlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         let both = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[1, 2]), &Wish::default())?;
         assert_eq!((both.pus, both.memory), (set("0-1,6-7"), set("0-1")));
@@ -218,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn pus_beyond_this_processs_own_binding_are_given_from_the_pool() -> Result<(), PlaceError> {
+    fn pus_beyond_this_processs_own_binding_are_given_from_the_pool() -> Result<(), RankPlaceError> {
         let mut start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         start.topology = start.topology.restricted_to(&set("0"));
         let there = place(&start, &pool("0-15", PoolOwner::AllRanks), &assignment(&start, &[0]), &Wish::default())?;
@@ -227,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_with_pus_of_its_own_shares_them_with_nobody() -> Result<(), PlaceError> {
+    fn a_rank_with_pus_of_its_own_shares_them_with_nobody() -> Result<(), RankPlaceError> {
         let start = start(NVIDIA, &[0, 1, 2, 3], &[]);
         let mut own = assignment(&start, &[0]);
         (own.targets, own.ranks, own.mine) = (vec![own.drives[0].target.clone()], 1, vec![0]);
@@ -240,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_where_it_was_asked_to_be_or_a_refusal_says_why() -> Result<(), PlaceError> {
+    fn memory_is_where_it_was_asked_to_be_or_a_refusal_says_why() -> Result<(), RankPlaceError> {
         let start = start(NVIDIA, &[0], &[]);
         let with = |memory| {
             let wish = Wish { memory, ..Wish::default() };

@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
     use crate::machine::{NVIDIA, set, start};
-    use crate::place::Place;
+    use crate::place::RankBinding;
     use crate::pool::{Pool, PoolOwner};
     use crate::rank_slot::RankSlot;
     use crate::visible::VisibleGpus;
@@ -81,7 +81,7 @@ mod tests {
                 local_size: 4,
             },
             pool: Pool { pus: set("0-15"), owner: PoolOwner::AllRanks, how: "the step's PUs".to_owned() },
-            place: Place {
+            place: RankBinding {
                 pus: set("6-7"),
                 is_bound: true,
                 memory: set("1"),

@@ -101,7 +101,7 @@ mod tests {
     use std::time::Duration;
 
     use device::Direction;
-    use placement::{ChosenBy, Closeness, RankPlan, Target, Verdict};
+    use placement::{ChosenBy, Closeness, ClosenessVerdict, RankPlan, Target};
     use stats::PciAddress;
 
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
             chosen_by: ChosenBy::Asked,
             memory_node: *memory_node,
             target: Target { index: 0, id: *id, uuid: None },
-            verdict: Verdict { closeness: Closeness::Unknown, reason: String::new() },
+            verdict: ClosenessVerdict { closeness: Closeness::Unknown, reason: String::new() },
         };
         Plan { ranks: ranks.iter().enumerate().map(rank).collect(), notes: Vec::new() }
     }

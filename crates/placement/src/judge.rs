@@ -64,7 +64,7 @@ pub struct Observed {
 
 /// What the ranks could have had between them: the step's, or the machine's where nothing confines them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pool {
+pub struct JobResources {
     /// PUs.
     pub pus: IdSet,
     /// GPUs.
@@ -73,7 +73,7 @@ pub struct Pool {
 
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Placed {
+pub enum PlacementVerdict {
     /// Nothing is against it, and all that decides was seen.
     Well,
     /// What decides cannot be seen, or cannot be better here.
@@ -82,7 +82,7 @@ pub enum Placed {
     Misplaced,
 }
 
-impl Placed {
+impl PlacementVerdict {
     /// As documents and tables name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Placed {
 
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum FindingKind {
     /// A rank's PUs, or what it may allocate on, are not known, or are not this machine's.
     NotSeen,
     /// A launch line gives a rank PUs that the job may not use.
@@ -132,7 +132,7 @@ pub enum Kind {
     IpcCut,
 }
 
-impl Kind {
+impl FindingKind {
     /// As documents name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -161,9 +161,9 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// What.
-    pub kind: Kind,
-    /// What it makes of the ranks; [`Placed::Well`] for a remark.
-    pub weight: Placed,
+    pub kind: FindingKind,
+    /// What it makes of the ranks; [`PlacementVerdict::Well`] for a remark.
+    pub weight: PlacementVerdict,
     /// The ranks it is about, by their place in what was given.
     pub ranks: Vec<usize>,
     /// In words.
@@ -174,7 +174,7 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankJudgement {
     /// Whether it is well placed.
-    pub placed: Placed,
+    pub placed: PlacementVerdict,
     /// The NUMA nodes that its PUs belong to.
     pub nodes: IdSet,
     /// How close its PUs are to its GPUs: the farthest pair; `None` without a GPU, or where one of both is not known.
@@ -187,7 +187,7 @@ pub struct RankJudgement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// Whether all are well placed.
-    pub placed: Placed,
+    pub placed: PlacementVerdict,
     /// Of each rank.
     pub ranks: Vec<RankJudgement>,
     /// The worst first.
@@ -197,7 +197,7 @@ pub struct Judgement {
 }
 
 /// Judges the ranks of a node together.
-pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement {
+pub fn judge(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Judgement {
     let mut findings = Vec::new();
     let mut judged = Vec::new();
     let by_gpu = by_gpu::ByGpu::of(topology, ranks);
@@ -227,14 +227,14 @@ pub fn judge(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Judgement 
         }
     }
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.weight), finding.kind));
-    let placed = findings.iter().map(|finding| finding.weight).max().unwrap_or(Placed::Well);
+    let placed = findings.iter().map(|finding| finding.weight).max().unwrap_or(PlacementVerdict::Well);
     Judgement { placed, ranks: judged, findings, ipc }
 }
 
 /// GPUs that nobody knows the place of, said once for each reason: on a virtual machine it is the same for all ranks.
 fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
     let (unknown, mut rest): (Vec<Finding>, Vec<Finding>) =
-        findings.into_iter().partition(|finding| finding.kind == Kind::LocalityNotKnown);
+        findings.into_iter().partition(|finding| finding.kind == FindingKind::LocalityNotKnown);
     let mut by_reason: BTreeMap<&str, (Vec<usize>, Vec<String>)> = BTreeMap::new();
     for Finding { ranks, text, .. } in unknown {
         for rank in ranks {
@@ -245,24 +245,28 @@ fn nowhere(findings: Vec<Finding>, judged: &[RankJudgement]) -> Vec<Finding> {
     }
     rest.extend(by_reason.into_iter().map(|(why, (ranks, words))| {
         let text = format!("{}: locality unknown ({why})", words.join(", "));
-        Finding { kind: Kind::LocalityNotKnown, weight: Placed::Unknown, ranks, text }
+        Finding { kind: FindingKind::LocalityNotKnown, weight: PlacementVerdict::Unknown, ranks, text }
     }));
     rest
 }
 
 /// A finding on one rank.
-type Found = (Kind, Placed, String);
+type Found = (FindingKind, PlacementVerdict, String);
 
 /// A GPU that is asked for and is not there: the program finds none, or another.
 fn absent(rank: &Observed) -> Option<Found> {
     let what = rank.absent.as_ref()?;
-    Some((Kind::GpuAbsent, Placed::Misplaced, format!("{} asks for a GPU that is not there: {what}", rank.name)))
+    Some((
+        FindingKind::GpuAbsent,
+        PlacementVerdict::Misplaced,
+        format!("{} asks for a GPU that is not there: {what}", rank.name),
+    ))
 }
 
 /// A GPU that is there and may not be opened: the program will say that there is none.
 fn closed(rank: &Observed) -> Option<Found> {
     let which = rank.closed.as_ref()?;
-    Some((Kind::GpuClosed, Placed::Well, format!("{} cannot open {which}", rank.name)))
+    Some((FindingKind::GpuClosed, PlacementVerdict::Well, format!("{} cannot open {which}", rank.name)))
 }
 
 /// The PUs of cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
@@ -284,7 +288,7 @@ fn denied(topology: &Topology, rank: &Observed, reserved: &IdSet) -> Option<Foun
         "which this job may not use"
     };
     let text = format!("the line gives {} {}, {why}", rank.name, pus_in_words(denied));
-    (!denied.is_empty()).then_some((Kind::PusDenied, Placed::Misplaced, text))
+    (!denied.is_empty()).then_some((FindingKind::PusDenied, PlacementVerdict::Misplaced, text))
 }
 
 /// A rank that may run on reserved cores all the same.
@@ -295,7 +299,7 @@ fn on_reserved(rank: &Observed, reserved: &IdSet) -> Option<Found> {
         rank.name,
         pus_in_words(&used)
     );
-    (!used.is_empty()).then_some((Kind::ReservedCores, Placed::Well, text))
+    (!used.is_empty()).then_some((FindingKind::ReservedCores, PlacementVerdict::Well, text))
 }
 
 /// The nodes with CPUs that these PUs belong to.

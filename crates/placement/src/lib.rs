@@ -56,4 +56,4 @@ pub use request::{Membind, NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};
 pub use selector::{Selection, SelectionError, Selector};
 pub use target::{Target, TargetId};
-pub use verdict::{Closeness, Verdict, verdict};
+pub use verdict::{Closeness, ClosenessVerdict, verdict};

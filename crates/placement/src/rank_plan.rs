@@ -9,7 +9,7 @@ use crate::check_node::{check_node, own_node};
 use crate::check_pu::check_pu;
 use crate::default_pu::default_pu;
 use crate::member::Owner;
-use crate::{ChosenBy, Membind, NodeError, PuError, Remedies, Target, Verdict, verdict};
+use crate::{ChosenBy, ClosenessVerdict, Membind, NodeError, PuError, Remedies, Target, verdict};
 
 /// One rank's placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct RankPlan {
     /// What it copies to and from.
     pub target: Target,
     /// How close PU and target are.
-    pub verdict: Verdict,
+    pub verdict: ClosenessVerdict,
 }
 
 /// The placement of every rank.

@@ -44,7 +44,7 @@ use words::{Why, notes};
 use crate::check_node::own_node;
 use crate::member::Owner;
 use crate::verdict::closeness;
-use crate::{Target, TargetId, Verdict, verdict};
+use crate::{ClosenessVerdict, Target, TargetId, verdict};
 use stats::units::counted;
 
 /// The places of a node's ranks.
@@ -78,7 +78,7 @@ pub struct Place {
     /// The GPU that it drives.
     pub target: Option<Target>,
     /// How close its PUs and its GPU are: of the PU that is farthest.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ClosenessVerdict>,
     /// From which rung of the ladder the GPU's locality is known.
     pub rung: Option<Rung>,
     /// Why these PUs.
@@ -391,7 +391,7 @@ fn rung_of(topology: &Topology, target: TargetId) -> Option<Rung> {
 }
 
 /// The verdict of the PU that is farthest from the target; the first one's where all are as near.
-fn farthest(topology: &Topology, first: u32, pus: &IdSet, target: TargetId) -> Option<Verdict> {
+fn farthest(topology: &Topology, first: u32, pus: &IdSet, target: TargetId) -> Option<ClosenessVerdict> {
     let others = pus.iter().filter(|pu| *pu != first);
     let mut worst = (closeness(topology, first, target), first);
     for other in others.map(|pu| (closeness(topology, pu, target), pu)) {

@@ -50,7 +50,7 @@ impl Closeness {
 
 /// A closeness and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ClosenessVerdict {
     /// How close.
     pub closeness: Closeness,
     /// Why, and from which source it is known.
@@ -58,12 +58,12 @@ pub struct Verdict {
 }
 
 /// How close `pu` is to `target`.
-pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> Verdict {
+pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> ClosenessVerdict {
     match target {
         TargetId::Node(node) => node_verdict(topology, pu, node),
         TargetId::Gpu(pci) => match topology.gpu_at(pci) {
             Some(gpu) => gpu_verdict(topology, pu, gpu),
-            None => Verdict {
+            None => ClosenessVerdict {
                 closeness: Closeness::Unknown,
                 reason: format!("hwloc shows no PCI device {pci} (PCI discovery may be blocked in a container)"),
             },
@@ -99,7 +99,7 @@ fn gpu_closeness(topology: &Topology, pu: u32, gpu: &Gpu) -> Closeness {
     }
 }
 
-fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> Verdict {
+fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
     let source = &gpu.locality.reason;
     let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
     let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
@@ -117,7 +117,7 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> Verdict {
         Closeness::SamePackage => format!("PU {pu} is on the GPU's package, and {near} ({source})"),
         Closeness::Remote => format!("PU {pu} is not on the GPU's package: {near} ({source})"),
     };
-    Verdict { closeness, reason }
+    ClosenessVerdict { closeness, reason }
 }
 
 /// An L3 tells more than the node only where the node has several.
@@ -146,9 +146,12 @@ fn node_closeness(topology: &Topology, pu: u32, node: &NumaNode) -> Closeness {
     }
 }
 
-fn node_verdict(topology: &Topology, pu: u32, node: u32) -> Verdict {
+fn node_verdict(topology: &Topology, pu: u32, node: u32) -> ClosenessVerdict {
     let Some(found) = topology.node(node) else {
-        return Verdict { closeness: Closeness::Unknown, reason: format!("this machine shows no NUMA node {node}") };
+        return ClosenessVerdict {
+            closeness: Closeness::Unknown,
+            reason: format!("this machine shows no NUMA node {node}"),
+        };
     };
     let closeness = node_closeness(topology, pu, found);
     let reason = match closeness {
@@ -156,7 +159,7 @@ fn node_verdict(topology: &Topology, pu: u32, node: u32) -> Verdict {
         Closeness::SamePackage => format!("PU {pu} and NUMA node {node} are on one package"),
         _ => format!("PU {pu} is not local to NUMA node {node}, nor on its package"),
     };
-    Verdict { closeness, reason }
+    ClosenessVerdict { closeness, reason }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use placement::judge::{Observed, Placed, Pool, judge};
+use placement::judge::{JobResources, Observed, PlacementVerdict, judge};
 use placement::{Ask, Closeness, NodePlaces, Target, TargetId, recommend, verdict};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
@@ -83,8 +83,8 @@ fn judged(machine: &Machine, made: &NodePlaces) -> Result<(), String> {
     let ranks: Vec<Observed> = made.places.iter().map(observed).collect();
     // Fewer ranks than GPUs are a choice: what is idle is no fault of those.
     let gpus = made.places.iter().filter_map(|place| visible(place.target.as_ref()?.id)?.pci).collect();
-    let judgement = judge(&machine.topology, &Pool { pus: machine.topology.allowed.pus.clone(), gpus }, &ranks);
-    let wrong = judgement.findings.iter().find(|finding| finding.weight == Placed::Misplaced);
+    let judgement = judge(&machine.topology, &JobResources { pus: machine.topology.allowed.pus.clone(), gpus }, &ranks);
+    let wrong = judgement.findings.iter().find(|finding| finding.weight == PlacementVerdict::Misplaced);
     wrong.map_or(Ok(()), |finding| Err(format!("judged wrong: {}", finding.text)))
 }
 

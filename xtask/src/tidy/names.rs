@@ -69,11 +69,9 @@ const WITHOUT_REASON: &[&str] = &[
     "Patience",
     "Peers",
     "Place",
-    "PlaceError",
     "Placed",
     "Plan",
     "Point",
-    "Pool",
     "Process",
     "Proof",
     "Ranks",
@@ -87,7 +85,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Site",
     "Source",
     "Standing",
-    "StartError",
     "State",
     "Step",
     "Suite",
@@ -101,7 +98,7 @@ const WITHOUT_REASON: &[&str] = &[
     "Verdict",
     "Visible",
     "Way",
-    ];
+];
 
 /// Where these lists are.
 const LISTS: &str = "xtask/src/tidy/names.rs";

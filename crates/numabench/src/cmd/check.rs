@@ -10,7 +10,7 @@ use std::path::Path;
 
 use ::check::{Asked, Looked, Node, Whom};
 use launchers::site::Site;
-use placement::judge::Placed;
+use placement::judge::PlacementVerdict;
 use ranks::Launch;
 
 use crate::args::check::Check;
@@ -88,9 +88,9 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
         terminal::say_bytes(&bytes)
     }
     Ok(match node.placed() {
-        Placed::Well if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
-        Placed::Well => Exit::Ok,
-        Placed::Misplaced => Exit::Finding,
-        Placed::Unknown => Exit::Undecided,
+        PlacementVerdict::Well if args.nic && node.sent_elsewhere() > 0 => Exit::Finding,
+        PlacementVerdict::Well => Exit::Ok,
+        PlacementVerdict::Misplaced => Exit::Finding,
+        PlacementVerdict::Unknown => Exit::Undecided,
     })
 }

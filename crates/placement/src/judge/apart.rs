@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use stats::IdSet;
 use topo::model::Topology;
 
-use super::{Finding, Kind, Observed, Placed, Pool, names, pus_in_words};
+use super::{Finding, FindingKind, JobResources, Observed, PlacementVerdict, names, pus_in_words};
 
 /// What was found.
-pub(super) fn apart(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Vec<Finding> {
+pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Vec<Finding> {
     // A rank without PUs shares none; what it is is said where PUs are looked at.
     let sets: Vec<(usize, &IdSet)> = ranks
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn apart(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Vec
     let by_pu: Vec<IdSet> = sets.iter().map(|(_, pus)| (*pus).clone()).collect();
     if let Some(crowd) = crowd(&by_pu) {
         let free = pool.pus.minus(&taken);
-        return vec![shared(Kind::SharedPus, ranks, &sets, &crowd, free)];
+        return vec![shared(FindingKind::SharedPus, ranks, &sets, &crowd, free)];
     }
     // A core goes by its smallest PU.
     let core = |pu: u32| topology.core_of(pu).and_then(|core| core.pus.first()).unwrap_or(pu);
@@ -31,22 +31,22 @@ pub(super) fn apart(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Vec
     if let Some(crowd) = crowd(&by_core) {
         let used: IdSet = taken.iter().map(core).collect();
         let free = pool.pus.iter().filter(|pu| !used.contains(core(*pu))).collect();
-        return vec![shared(Kind::SharedCores, ranks, &sets, &crowd, free)];
+        return vec![shared(FindingKind::SharedCores, ranks, &sets, &crowd, free)];
     }
     overlap(ranks, &sets).into_iter().collect()
 }
 
-fn shared(kind: Kind, ranks: &[Observed], sets: &[(usize, &IdSet)], crowd: &[usize], free: IdSet) -> Finding {
+fn shared(kind: FindingKind, ranks: &[Observed], sets: &[(usize, &IdSet)], crowd: &[usize], free: IdSet) -> Finding {
     let pus = crowd.iter().fold(IdSet::default(), |all, at| all.or(sets[*at].1));
     let who: Vec<usize> = crowd.iter().map(|at| sets[*at].0).collect();
     let what = match kind {
-        Kind::SharedCores => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),
+        FindingKind::SharedCores => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),
         _ => pus_in_words(&pus),
     };
     let (weight, rest) = if free.is_empty() {
-        (Placed::Well, "and this job has no others".to_owned())
+        (PlacementVerdict::Well, "and this job has no others".to_owned())
     } else {
-        (Placed::Misplaced, format!("while no rank has {}", pus_in_words(&free)))
+        (PlacementVerdict::Misplaced, format!("while no rank has {}", pus_in_words(&free)))
     };
     let text = format!("{} have only {what} between them, {rest}", names(ranks, &who));
     Finding { kind, weight, ranks: who, text }
@@ -63,7 +63,12 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
     let who: Vec<usize> = sets.iter().filter(|(_, pus)| !pus.and(&common).is_empty()).map(|(rank, _)| *rank).collect();
     let text =
         format!("{} may run on the same {}; nothing keeps them apart", names(ranks, &who), pus_in_words(&common));
-    (!common.is_empty()).then_some(Finding { kind: Kind::SharedPus, weight: Placed::Well, ranks: who, text })
+    (!common.is_empty()).then_some(Finding {
+        kind: FindingKind::SharedPus,
+        weight: PlacementVerdict::Well,
+        ranks: who,
+        text,
+    })
 }
 
 /// The places in `wants` of those that have fewer units between them than they are; `None` where each can have one of its own.

@@ -10,7 +10,7 @@ use stats::PciAddress;
 use topo::model::Topology;
 use topo::visibility::Visible;
 
-use super::{Finding, Kind, Observed, Placed, Pool, gpu_in_words, names};
+use super::{Finding, FindingKind, JobResources, Observed, PlacementVerdict, gpu_in_words, names};
 
 /// Whether the ranks' GPUs can reach one another's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Ipc {
              --gres-flags=allow-task-sharing, or --gpu-bind=none and numabench exec",
             names(ranks, who)
         );
-        Some(Finding { kind: Kind::IpcCut, weight: Placed::Well, ranks: who.clone(), text })
+        Some(Finding { kind: FindingKind::IpcCut, weight: PlacementVerdict::Well, ranks: who.clone(), text })
     }
 }
 
@@ -59,7 +59,7 @@ fn only(rank: &Observed) -> Option<&Visible> {
 }
 
 /// GPUs that several ranks use.
-pub(super) fn shared(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Vec<Finding> {
+pub(super) fn shared(topology: &Topology, pool: &JobResources, ranks: &[Observed]) -> Vec<Finding> {
     let mut users: BTreeMap<(Option<PciAddress>, Option<&String>), Vec<usize>> = BTreeMap::new();
     for (rank, seen) in ranks.iter().enumerate() {
         if let Some(device) = only(seen) {
@@ -82,11 +82,11 @@ pub(super) fn shared(topology: &Topology, pool: &Pool, ranks: &[Observed]) -> Ve
         let (weight, text) = match idle.first() {
             Some(pci) => {
                 let other = gpu_in_words(topology, &Visible { pci: Some(*pci), part: None });
-                (Placed::Misplaced, format!("{base}, while no rank uses {other}"))
+                (PlacementVerdict::Misplaced, format!("{base}, while no rank uses {other}"))
             }
-            None => (Placed::Well, base),
+            None => (PlacementVerdict::Well, base),
         };
-        Finding { kind: Kind::SharedGpu, weight, ranks: who.clone(), text }
+        Finding { kind: FindingKind::SharedGpu, weight, ranks: who.clone(), text }
     };
     crowded.map(finding).collect()
 }

@@ -13,7 +13,7 @@ use topo::process::PolicyMode;
 use crate::check_node::own_node;
 use crate::member::Owner;
 
-use super::{Found, Kind, Observed, Placed, nodes_in_words, pus_in_words};
+use super::{FindingKind, Found, Observed, PlacementVerdict, nodes_in_words, pus_in_words};
 
 /// Below this, pages say nothing: a program has some MiB before it is bound (its libraries' data, a runtime's start).
 const ENOUGH_BYTES: u64 = 16 << 20;
@@ -51,7 +51,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
     let asked = match &rank.policy {
         Err(reason) => {
             let text = format!("the memory policy of {name} is not known: {reason}");
-            return Some((Kind::NotSeen, Placed::Unknown, text));
+            return Some((FindingKind::NotSeen, PlacementVerdict::Unknown, text));
         }
         Ok(PolicyMode::Default | PolicyMode::Local) => {
             let may = may.filter(|may| !may.is_empty() && may.and(local).is_empty())?;
@@ -60,7 +60,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
                 pus_in_words(pus),
                 nodes_in_words(may)
             );
-            return Some((Kind::MemoryElsewhere, Placed::Unknown, text));
+            return Some((FindingKind::MemoryElsewhere, PlacementVerdict::Unknown, text));
         }
         Ok(asked) => asked,
     };
@@ -74,7 +74,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
             nodes_in_words(&far),
             if far.len() == 1 { "is" } else { "are" }
         );
-        return (!far.is_empty()).then_some((Kind::MemoryElsewhere, Placed::Well, text));
+        return (!far.is_empty()).then_some((FindingKind::MemoryElsewhere, PlacementVerdict::Well, text));
     }
     if nodes.is_empty() || !nodes.and(local).is_empty() {
         return None;
@@ -86,7 +86,7 @@ fn policy(rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
         asked.word(),
         nodes_in_words(nodes)
     );
-    Some((Kind::MemoryElsewhere, Placed::Misplaced, text))
+    Some((FindingKind::MemoryElsewhere, PlacementVerdict::Misplaced, text))
 }
 
 fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Option<Found> {
@@ -110,5 +110,5 @@ fn pages(topology: &Topology, rank: &Observed, pus: &IdSet, local: &IdSet) -> Op
         nodes_in_words(&nodes),
         pus_in_words(pus)
     );
-    Some((Kind::PagesElsewhere, Placed::Misplaced, text))
+    Some((FindingKind::PagesElsewhere, PlacementVerdict::Misplaced, text))
 }

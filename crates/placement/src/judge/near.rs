@@ -9,13 +9,16 @@ use topo::visibility::Visible;
 
 use super::by_gpu::ByGpu;
 use super::room::Room;
-use super::{Found, Kind, Observed, Placed, Pool, RankJudgement, gpu_in_words, homes, nodes_in_words, pus_in_words};
+use super::{
+    FindingKind, Found, JobResources, Observed, PlacementVerdict, RankJudgement, gpu_in_words, homes, nodes_in_words,
+    pus_in_words,
+};
 use crate::{Closeness, TargetId, verdict};
 
 /// What all ranks are judged by.
 pub(super) struct Among<'a> {
     pub(super) topology: &'a Topology,
-    pub(super) pool: &'a Pool,
+    pub(super) pool: &'a JobResources,
     pub(super) by_gpu: &'a ByGpu,
     pub(super) room: &'a Room,
 }
@@ -23,34 +26,40 @@ pub(super) struct Among<'a> {
 /// What is said of the rank of this number, and what was found.
 pub(super) fn near(among: &Among<'_>, number: usize, rank: &Observed) -> (RankJudgement, Vec<Found>) {
     let topology = among.topology;
-    let mut own = RankJudgement { placed: Placed::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
+    let mut own =
+        RankJudgement { placed: PlacementVerdict::Well, nodes: IdSet::default(), closeness: None, why: String::new() };
     let all: IdSet = topology.pus.iter().map(|pu| pu.os_index).collect();
     let pus = match &rank.pus {
         Ok(pus) => pus.minus(&topology.allowed.offline_pus),
         Err(reason) => {
-            return (own, vec![unknown(Kind::NotSeen, format!("the PUs of {} are not known: {reason}", rank.name))]);
+            return (
+                own,
+                vec![unknown(FindingKind::NotSeen, format!("the PUs of {} are not known: {reason}", rank.name))],
+            );
         }
     };
     let strange = pus.minus(&all);
     if pus.is_empty() {
         let text = format!("{} may run on no PU that is online", rank.name);
-        return (own, vec![unknown(Kind::NotSeen, text)]);
+        return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
     if !strange.is_empty() {
         let text = format!("{} may run on {}, which this machine does not have", rank.name, pus_in_words(&strange));
-        return (own, vec![unknown(Kind::NotSeen, text)]);
+        return (own, vec![unknown(FindingKind::NotSeen, text)]);
     }
     own.nodes = homes(topology, &pus);
     let found = match &rank.gpus {
-        Err(reason) => Some(unknown(Kind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name))),
+        Err(reason) => {
+            Some(unknown(FindingKind::GpuNotKnown, format!("the GPUs of {} are not known: {reason}", rank.name)))
+        }
         Ok(gpus) if gpus.is_empty() => spans(rank, &pus, &own.nodes),
         Ok(gpus) => of_gpus(among, (number, rank), &pus, gpus, &mut own),
     };
     (own, found.into_iter().collect())
 }
 
-fn unknown(kind: Kind, text: String) -> Found {
-    (kind, Placed::Unknown, text)
+fn unknown(kind: FindingKind, text: String) -> Found {
+    (kind, PlacementVerdict::Unknown, text)
 }
 
 /// Without a GPU: all on one node.
@@ -61,7 +70,7 @@ fn spans(rank: &Observed, pus: &IdSet, nodes: &IdSet) -> Option<Found> {
         pus_in_words(pus),
         nodes_in_words(nodes)
     );
-    (nodes.len() > 1).then(|| unknown(Kind::SpansNodes, text))
+    (nodes.len() > 1).then(|| unknown(FindingKind::SpansNodes, text))
 }
 
 /// A GPU, and what is near it.
@@ -89,7 +98,7 @@ fn of_gpus(
         let words = gpu_in_words(topology, gpu);
         let Some(pci) = gpu.pci else {
             return Some(unknown(
-                Kind::GpuNotKnown,
+                FindingKind::GpuNotKnown,
                 format!("{name} uses {words}, and the GPU that it is part of is not known"),
             ));
         };
@@ -99,7 +108,7 @@ fn of_gpus(
         }
         if own.closeness == Some(Closeness::Unknown) {
             // The sentence around it is made where all ranks are known (`judge`).
-            return Some(unknown(Kind::LocalityNotKnown, format!("{words} ({name})")));
+            return Some(unknown(FindingKind::LocalityNotKnown, format!("{words} ({name})")));
         }
         let all = by_gpu.within(pci, Closeness::NumaLocal);
         domains.push(Domain { words, own: all.and(pus), in_pool: all.and(&pool.pus.or(pus)), all });
@@ -112,7 +121,7 @@ fn of_gpus(
                 pus_in_words(pus),
                 first.words
             );
-            return Some(unknown(Kind::FarFromGpu, text));
+            return Some(unknown(FindingKind::FarFromGpu, text));
         };
         let (here, near) = (pus_in_words(pus), pus_in_words(&nearest.in_pool));
         if !room.could_be_near(number, gpus.iter().filter_map(|gpu| gpu.pci).collect()) {
@@ -120,12 +129,12 @@ fn of_gpus(
                 "{name} runs on {here}, far from its {}: other ranks have {near}; as near as this launch allows",
                 nearest.words
             );
-            return Some(unknown(Kind::FarFromGpu, text));
+            return Some(unknown(FindingKind::FarFromGpu, text));
         }
         let text = format!("{name} runs on {here}, far from its {}: {near} are near to it", nearest.words);
         return Some((
-            Kind::FarFromGpu,
-            Placed::Misplaced,
+            FindingKind::FarFromGpu,
+            PlacementVerdict::Misplaced,
             text.replace("are near to it", if nearest.in_pool.len() == 1 { "is near to it" } else { "are near to it" }),
         ));
     }
@@ -142,20 +151,20 @@ fn of_gpus(
         if let [Visible { pci: Some(pci), .. }] = gpus
             && room.fills_what_is_left(number, *pci)
         {
-            return Some(unknown(Kind::NotBound, format!("{text}: other ranks have all others near to it")));
+            return Some(unknown(FindingKind::NotBound, format!("{text}: other ranks have all others near to it")));
         }
-        return Some((Kind::NotBound, Placed::Misplaced, text));
+        return Some((FindingKind::NotBound, PlacementVerdict::Misplaced, text));
     }
     let text = format!(
         "{name} sees {} GPUs that are near to different PUs; its program decides which of them it uses",
         gpus.len()
     );
-    Some(unknown(Kind::GpuNotKnown, text))
+    Some(unknown(FindingKind::GpuNotKnown, text))
 }
 
 /// A remark where a PU on the GPU's own L3 could be had.
 fn nearer_l3(
-    pool: &Pool,
+    pool: &JobResources,
     rank: &Observed,
     pus: &IdSet,
     gpus: &[Visible],
@@ -174,5 +183,5 @@ fn nearer_l3(
         domain.words,
         pus_in_words(&nearer)
     );
-    Some((Kind::NearerL3, Placed::Well, text))
+    Some((FindingKind::NearerL3, PlacementVerdict::Well, text))
 }

@@ -15,7 +15,7 @@ use stats::{IdSet, PciAddress};
 use topo::model::Topology;
 
 use super::by_gpu::ByGpu;
-use super::{Observed, Pool};
+use super::{JobResources, Observed};
 use crate::Closeness;
 
 /// Who is on which core, and what is near to which GPU.
@@ -57,7 +57,7 @@ enum Must {
 }
 
 impl Room {
-    pub(super) fn of(topology: &Topology, pool: &Pool, ranks: &[Observed], by_gpu: &ByGpu) -> Self {
+    pub(super) fn of(topology: &Topology, pool: &JobResources, ranks: &[Observed], by_gpu: &ByGpu) -> Self {
         let gpus: BTreeSet<PciAddress> = ranks.iter().flat_map(|rank| known(rank).unwrap_or_default()).collect();
         let near: BTreeMap<PciAddress, IdSet> =
             gpus.into_iter().map(|pci| (pci, by_gpu.within(pci, Closeness::NumaLocal))).collect();

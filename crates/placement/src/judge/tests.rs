@@ -29,12 +29,12 @@ fn address(index: u8) -> Option<PciAddress> {
     }
 }
 
-fn pool(pus: &str, gpus: &[u8]) -> Pool {
-    Pool { pus: set(pus), gpus: gpus.iter().filter_map(|index| address(*index)).collect() }
+fn pool(pus: &str, gpus: &[u8]) -> JobResources {
+    JobResources { pus: set(pus), gpus: gpus.iter().filter_map(|index| address(*index)).collect() }
 }
 
 /// What is found with the whole machine as pool, as kinds and weights.
-fn found(ranks: &[Observed]) -> (Placed, Vec<(Kind, Placed)>) {
+fn found(ranks: &[Observed]) -> (PlacementVerdict, Vec<(FindingKind, PlacementVerdict)>) {
     let judgement = judge(&machine(), &pool("0-17", &[0, 1]), ranks);
     (judgement.placed, judgement.findings.iter().map(|finding| (finding.kind, finding.weight)).collect())
 }
@@ -45,10 +45,10 @@ fn text(judgement: &Judgement) -> String {
 
 #[test]
 fn ranks_near_their_gpus_and_apart_are_well_placed() {
-    assert_eq!(found(&[rank(0, "0", &[0]), rank(1, "6", &[1])]), (Placed::Well, vec![]));
-    assert_eq!(found(&[rank(0, "0-1,8-9", &[0]), rank(1, "6-7", &[1])]), (Placed::Well, vec![]));
-    assert_eq!(found(&[rank(0, "0", &[]), rank(1, "4-5", &[])]), (Placed::Well, vec![]));
-    assert_eq!(found(&[]), (Placed::Well, vec![]));
+    assert_eq!(found(&[rank(0, "0", &[0]), rank(1, "6", &[1])]), (PlacementVerdict::Well, vec![]));
+    assert_eq!(found(&[rank(0, "0-1,8-9", &[0]), rank(1, "6-7", &[1])]), (PlacementVerdict::Well, vec![]));
+    assert_eq!(found(&[rank(0, "0", &[]), rank(1, "4-5", &[])]), (PlacementVerdict::Well, vec![]));
+    assert_eq!(found(&[]), (PlacementVerdict::Well, vec![]));
     let judged = judge(&machine(), &pool("0-17", &[]), &[rank(0, "0,2", &[0])]);
     assert_eq!(judged.ranks[0].closeness, Some(Closeness::NumaLocal), "the farthest of its PUs");
     assert_eq!(judged.ranks[0].nodes, set("0"));
@@ -58,9 +58,12 @@ fn ranks_near_their_gpus_and_apart_are_well_placed() {
 fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
     let ranks = [rank(0, "6", &[0]), rank(1, "0", &[1])];
     let judged = judge(&machine(), &pool("0,6", &[0, 1]), &ranks);
-    assert_eq!(judged.placed, Placed::Misplaced);
+    assert_eq!(judged.placed, PlacementVerdict::Misplaced);
     assert!(
-        judged.ranks.iter().all(|rank| rank.placed == Placed::Misplaced && rank.closeness == Some(Closeness::Remote))
+        judged
+            .ranks
+            .iter()
+            .all(|rank| rank.placed == PlacementVerdict::Misplaced && rank.closeness == Some(Closeness::Remote))
     );
     assert_eq!(
         text(&judged),
@@ -72,7 +75,7 @@ fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
 #[test]
 fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
     let judged = judge(&machine(), &pool("4-7", &[0]), &[rank(0, "4", &[0])]);
-    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, Kind::FarFromGpu));
+    assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Unknown, FindingKind::FarFromGpu));
     assert!(text(&judged).contains("this job has none of its cores"), "{}", text(&judged));
 }
 
@@ -80,16 +83,17 @@ fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
 fn far_because_other_ranks_have_all_that_is_near_is_not_wrong_and_what_an_exchange_would_better_is() {
     let full: Vec<Observed> = (0..5).map(|at| rank(at, &at.to_string(), &[0])).collect();
     let judged = judge(&machine(), &pool("0-7", &[0]), &full);
-    assert_eq!(judged.placed, Placed::Unknown, "{}", text(&judged));
+    assert_eq!(judged.placed, PlacementVerdict::Unknown, "{}", text(&judged));
     assert_eq!(
         judged.findings[0].text,
         "rank 4 runs on PU 4, far from its GPU 0 at 0000:01:00.0: other ranks have PUs 0-3; as near as this launch allows"
     );
     // The siblings of the near cores are free, and a core of one's own far away is better than half of one.
-    assert_eq!(judge(&machine(), &pool("0-17", &[0]), &full).placed, Placed::Unknown);
+    assert_eq!(judge(&machine(), &pool("0-17", &[0]), &full).placed, PlacementVerdict::Unknown);
     let far = |ranks: &[Observed]| -> Vec<usize> {
         let judged = judge(&machine(), &pool("0-7", &[0, 1]), ranks);
-        let far = |found: &&Finding| found.kind == Kind::FarFromGpu && found.weight == Placed::Misplaced;
+        let far =
+            |found: &&Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Misplaced;
         judged.findings.iter().filter(far).flat_map(|found| found.ranks.clone()).collect()
     };
     let of = |places: &[(&str, u8)]| -> Vec<Observed> {
@@ -106,8 +110,17 @@ fn far_because_other_ranks_have_all_that_is_near_is_not_wrong_and_what_an_exchan
 fn a_rank_that_is_wider_than_what_is_left_near_to_its_gpu_is_not_wrong() {
     let pair = [rank(0, "0-1,4-5", &[0]), rank(1, "2-3,6-7", &[0])];
     let judged = judge(&machine(), &pool("0-7", &[0]), &pair);
-    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, Kind::NotBound), "{}", text(&judged));
-    assert_eq!(judge(&machine(), &pool("0-7", &[0]), &pair[..1]).placed, Placed::Misplaced, "PUs 2-3 are free");
+    assert_eq!(
+        (judged.placed, judged.findings[0].kind),
+        (PlacementVerdict::Unknown, FindingKind::NotBound),
+        "{}",
+        text(&judged)
+    );
+    assert_eq!(
+        judge(&machine(), &pool("0-7", &[0]), &pair[..1]).placed,
+        PlacementVerdict::Misplaced,
+        "PUs 2-3 are free"
+    );
 }
 
 #[test]
@@ -117,20 +130,26 @@ fn another_node_of_the_package_is_far() {
     topology.packages[0].pus = set("0-17");
     let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "4", &[0])]);
     assert_eq!(judged.ranks[0].closeness, Some(Closeness::SamePackage));
-    assert_eq!(judged.placed, Placed::Misplaced);
+    assert_eq!(judged.placed, PlacementVerdict::Misplaced);
 }
 
 #[test]
 fn a_rank_with_a_gpu_that_nothing_binds_is_misplaced_and_one_with_gpus_of_several_domains_unknown() {
-    assert_eq!(found(&[rank(0, "0-7", &[0])]), (Placed::Misplaced, vec![(Kind::NotBound, Placed::Misplaced)]));
+    assert_eq!(
+        found(&[rank(0, "0-7", &[0])]),
+        (PlacementVerdict::Misplaced, vec![(FindingKind::NotBound, PlacementVerdict::Misplaced)])
+    );
     // GPUs 1 and 2 are both near to all of package 1.
     let one_domain = found(&[rank(0, "4-17", &[1, 2])]);
-    assert_eq!(one_domain, (Placed::Misplaced, vec![(Kind::NotBound, Placed::Misplaced)]));
-    assert_eq!(found(&[rank(0, "4-7", &[1, 2])]).0, Placed::Well);
+    assert_eq!(one_domain, (PlacementVerdict::Misplaced, vec![(FindingKind::NotBound, PlacementVerdict::Misplaced)]));
+    assert_eq!(found(&[rank(0, "4-7", &[1, 2])]).0, PlacementVerdict::Well);
     let whole_node = found(&[rank(0, "0-17", &[0, 1])]);
-    assert_eq!(whole_node, (Placed::Unknown, vec![(Kind::GpuNotKnown, Placed::Unknown)]));
+    assert_eq!(whole_node, (PlacementVerdict::Unknown, vec![(FindingKind::GpuNotKnown, PlacementVerdict::Unknown)]));
     let far_from_both = found(&[rank(0, "16", &[0, 1])]);
-    assert_eq!(far_from_both, (Placed::Misplaced, vec![(Kind::FarFromGpu, Placed::Misplaced)]));
+    assert_eq!(
+        far_from_both,
+        (PlacementVerdict::Misplaced, vec![(FindingKind::FarFromGpu, PlacementVerdict::Misplaced)])
+    );
 }
 
 #[test]
@@ -138,10 +157,10 @@ fn what_nobody_knows_of_several_gpus_for_one_reason_is_said_once() {
     let mut topology = machine();
     topology.gpus[0].locality = topology.gpus[3].locality.clone();
     let judged = judge(&topology, &pool("0-17", &[0, 3]), &[rank(0, "0", &[0]), rank(1, "4", &[3])]);
-    let unknown: Vec<_> = judged.findings.iter().filter(|found| found.kind == Kind::LocalityNotKnown).collect();
-    assert_eq!((judged.placed, unknown.len()), (Placed::Unknown, 1), "{}", text(&judged));
+    let unknown: Vec<_> = judged.findings.iter().filter(|found| found.kind == FindingKind::LocalityNotKnown).collect();
+    assert_eq!((judged.placed, unknown.len()), (PlacementVerdict::Unknown, 1), "{}", text(&judged));
     assert_eq!(unknown[0].ranks, [0, 1]);
-    assert_eq!(judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(), [Placed::Unknown; 2]);
+    assert_eq!(judged.ranks.iter().map(|rank| rank.placed).collect::<Vec<_>>(), [PlacementVerdict::Unknown; 2]);
     for part in ["0000:01:00.0 (rank 0), ", "0000:04:00.0 (rank 1): locality unknown (written by hand)"] {
         assert!(unknown[0].text.contains(part), "{part}: {}", unknown[0].text);
     }
@@ -153,25 +172,28 @@ fn what_is_not_known_is_unknown_with_its_reason() {
     let unseen = Observed { pus: Err("no status".to_owned()), ..rank(0, "0", &[0]) };
     let policy = Observed { policy: Err("no numa_maps".to_owned()), ..rank(0, "0", &[0]) };
     for (seen, kind, words) in [
-        (silent, Kind::GpuNotKnown, "another user's"),
-        (unseen, Kind::NotSeen, "no status"),
-        (policy, Kind::NotSeen, "no numa_maps"),
-        (rank(0, "99", &[0]), Kind::NotSeen, "PU 99, which this machine does not have"),
-        (rank(0, "0", &[3]), Kind::LocalityNotKnown, "written by hand"),
-        (rank(0, "0-7", &[]), Kind::SpansNodes, "NUMA nodes 0-1"),
+        (silent, FindingKind::GpuNotKnown, "another user's"),
+        (unseen, FindingKind::NotSeen, "no status"),
+        (policy, FindingKind::NotSeen, "no numa_maps"),
+        (rank(0, "99", &[0]), FindingKind::NotSeen, "PU 99, which this machine does not have"),
+        (rank(0, "0", &[3]), FindingKind::LocalityNotKnown, "written by hand"),
+        (rank(0, "0-7", &[]), FindingKind::SpansNodes, "NUMA nodes 0-1"),
     ] {
         let judged = judge(&machine(), &pool("0-17", &[]), &[seen]);
-        assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Unknown, kind), "{words}");
+        assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Unknown, kind), "{words}");
         assert!(text(&judged).contains(words), "{}", text(&judged));
     }
     let part = Visible { pci: None, part: Some("MIG-1".to_owned()) };
     let mig = Observed { gpus: Ok(vec![part]), ..rank(0, "0", &[]) };
-    assert_eq!(found(&[mig]).1, [(Kind::GpuNotKnown, Placed::Unknown)]);
+    assert_eq!(found(&[mig]).1, [(FindingKind::GpuNotKnown, PlacementVerdict::Unknown)]);
 }
 
 #[test]
 fn one_on_the_gpus_node_and_another_l3_is_well_placed_with_a_remark() {
-    assert_eq!(found(&[rank(0, "2", &[0])]), (Placed::Well, vec![(Kind::NearerL3, Placed::Well)]));
+    assert_eq!(
+        found(&[rank(0, "2", &[0])]),
+        (PlacementVerdict::Well, vec![(FindingKind::NearerL3, PlacementVerdict::Well)])
+    );
     let judged = judge(&machine(), &pool("2-3", &[]), &[rank(0, "2", &[0])]);
     assert!(judged.findings.is_empty(), "there is none to be had: {}", text(&judged));
 }
@@ -179,19 +201,25 @@ fn one_on_the_gpus_node_and_another_l3_is_well_placed_with_a_remark() {
 #[test]
 fn ranks_that_must_share_are_misplaced_only_while_others_are_free() {
     let both = [rank(0, "0", &[]), rank(1, "0", &[])];
-    assert_eq!(found(&both), (Placed::Misplaced, vec![(Kind::SharedPus, Placed::Misplaced)]));
+    assert_eq!(
+        found(&both),
+        (PlacementVerdict::Misplaced, vec![(FindingKind::SharedPus, PlacementVerdict::Misplaced)])
+    );
     let full = judge(&machine(), &pool("0", &[]), &both);
-    assert_eq!((full.placed, full.findings[0].kind), (Placed::Well, Kind::SharedPus));
+    assert_eq!((full.placed, full.findings[0].kind), (PlacementVerdict::Well, FindingKind::SharedPus));
     assert_eq!(text(&full), "ranks 0-1 have only PU 0 between them, and this job has no others");
 
     let siblings = [rank(0, "0", &[]), rank(1, "8", &[])];
-    assert_eq!(found(&siblings), (Placed::Misplaced, vec![(Kind::SharedCores, Placed::Misplaced)]));
+    assert_eq!(
+        found(&siblings),
+        (PlacementVerdict::Misplaced, vec![(FindingKind::SharedCores, PlacementVerdict::Misplaced)])
+    );
     let two_threads = judge(&machine(), &pool("0,8", &[]), &siblings);
-    assert_eq!(two_threads.placed, Placed::Well, "the step has this one core");
-    assert_eq!(judge(&machine(), &pool("0-1,8-9", &[]), &siblings).placed, Placed::Misplaced);
+    assert_eq!(two_threads.placed, PlacementVerdict::Well, "the step has this one core");
+    assert_eq!(judge(&machine(), &pool("0-1,8-9", &[]), &siblings).placed, PlacementVerdict::Misplaced);
 
     let overlapping = [rank(0, "0-1", &[]), rank(1, "0-1", &[])];
-    assert_eq!(found(&overlapping), (Placed::Well, vec![(Kind::SharedPus, Placed::Well)]));
+    assert_eq!(found(&overlapping), (PlacementVerdict::Well, vec![(FindingKind::SharedPus, PlacementVerdict::Well)]));
 }
 
 #[test]
@@ -203,26 +231,26 @@ fn memory_that_may_only_be_elsewhere_is_misplaced_and_what_the_cpuset_takes_is_u
         ..rank(0, "0", &[0])
     };
     for (mode, nodes, placed) in [
-        (PolicyMode::Bind, "0", Placed::Well),
-        (PolicyMode::Bind, "1", Placed::Misplaced),
-        (PolicyMode::Bind, "0-1", Placed::Well),
-        (PolicyMode::Bind, "3", Placed::Misplaced), // the GPU's own memory
-        (PolicyMode::Bind, "2", Placed::Well),      // around every PU
-        (PolicyMode::Preferred, "1", Placed::Misplaced),
-        (PolicyMode::Interleave, "0-1", Placed::Well),
-        (PolicyMode::Local, "", Placed::Well),
+        (PolicyMode::Bind, "0", PlacementVerdict::Well),
+        (PolicyMode::Bind, "1", PlacementVerdict::Misplaced),
+        (PolicyMode::Bind, "0-1", PlacementVerdict::Well),
+        (PolicyMode::Bind, "3", PlacementVerdict::Misplaced), // the GPU's own memory
+        (PolicyMode::Bind, "2", PlacementVerdict::Well),      // around every PU
+        (PolicyMode::Preferred, "1", PlacementVerdict::Misplaced),
+        (PolicyMode::Interleave, "0-1", PlacementVerdict::Well),
+        (PolicyMode::Local, "", PlacementVerdict::Well),
     ] {
         let judged = judge(&machine(), &pool("0", &[]), &[with(mode, nodes, "0-3")]);
         assert_eq!(judged.placed, placed, "{mode:?} {nodes}: {}", text(&judged));
     }
     let confined = judge(&machine(), &pool("0", &[]), &[with(PolicyMode::Default, "", "1")]);
-    assert_eq!((confined.placed, confined.findings[0].kind), (Placed::Unknown, Kind::MemoryElsewhere));
+    assert_eq!((confined.placed, confined.findings[0].kind), (PlacementVerdict::Unknown, FindingKind::MemoryElsewhere));
     // Memory near the GPU is not elsewhere, also where no PU near it is to be had.
     let far = Observed { policy_nodes: set("0"), policy: Ok(PolicyMode::Bind), ..rank(0, "4", &[0]) };
     let judged = judge(&machine(), &pool("4", &[]), &[far]);
-    assert!(judged.findings.iter().all(|finding| finding.kind == Kind::FarFromGpu), "{}", text(&judged));
+    assert!(judged.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu), "{}", text(&judged));
     // Node 4 has no memory: the nearest that has is what a plan takes, and others are farther.
-    for (node, placed) in [("1", Placed::Well), ("0", Placed::Misplaced)] {
+    for (node, placed) in [("1", PlacementVerdict::Well), ("0", PlacementVerdict::Misplaced)] {
         let bound = Observed { policy: Ok(PolicyMode::Bind), policy_nodes: set(node), ..rank(0, "16", &[]) };
         assert_eq!(judge(&machine(), &pool("16", &[]), &[bound]).placed, placed, "node {node}");
     }
@@ -233,12 +261,12 @@ fn most_of_the_memory_elsewhere_is_misplaced_and_little_memory_says_nothing() {
     const MIB: u64 = 1 << 20;
     let with = |pages: &[(u32, u64)]| Observed { pages: pages.iter().copied().collect(), ..rank(0, "0", &[]) };
     for (pages, placed) in [
-        (&[(0, 100 * MIB)][..], Placed::Well),
-        (&[(1, 100 * MIB)], Placed::Misplaced),
-        (&[(0, 60 * MIB), (1, 50 * MIB)], Placed::Well),
-        (&[(0, 50 * MIB), (1, 60 * MIB)], Placed::Misplaced),
-        (&[(0, 10 * MIB), (3, 900 * MIB)], Placed::Well), // a GPU's memory
-        (&[(1, 15 * MIB)], Placed::Well),
+        (&[(0, 100 * MIB)][..], PlacementVerdict::Well),
+        (&[(1, 100 * MIB)], PlacementVerdict::Misplaced),
+        (&[(0, 60 * MIB), (1, 50 * MIB)], PlacementVerdict::Well),
+        (&[(0, 50 * MIB), (1, 60 * MIB)], PlacementVerdict::Misplaced),
+        (&[(0, 10 * MIB), (3, 900 * MIB)], PlacementVerdict::Well), // a GPU's memory
+        (&[(1, 15 * MIB)], PlacementVerdict::Well),
     ] {
         let judged = judge(&machine(), &pool("0", &[]), &[with(pages)]);
         assert_eq!(judged.placed, placed, "{pages:?}: {}", text(&judged));
@@ -246,22 +274,28 @@ fn most_of_the_memory_elsewhere_is_misplaced_and_little_memory_says_nothing() {
     let judged = judge(&machine(), &pool("0", &[]), &[with(&[(0, 50 * MIB), (1, 60 * MIB)])]);
     assert_eq!(text(&judged), "60 MiB of the 110 MiB of rank 0 lie on node 1, which is not local to PU 0");
     let spread = Observed { policy: Ok(PolicyMode::Interleave), policy_nodes: set("0-1"), ..with(&[(1, 100 * MIB)]) };
-    assert_eq!(judge(&machine(), &pool("0", &[]), &[spread]).placed, Placed::Well);
+    assert_eq!(judge(&machine(), &pool("0", &[]), &[spread]).placed, PlacementVerdict::Well);
 }
 
 #[test]
 fn a_shared_gpu_is_misplaced_only_while_another_is_certainly_idle() {
     let both = [rank(0, "0", &[0]), rank(1, "1", &[0])];
-    assert_eq!(found(&both), (Placed::Misplaced, vec![(Kind::SharedGpu, Placed::Misplaced)]));
+    assert_eq!(
+        found(&both),
+        (PlacementVerdict::Misplaced, vec![(FindingKind::SharedGpu, PlacementVerdict::Misplaced)])
+    );
     let judged = judge(&machine(), &pool("0-17", &[0]), &both);
-    assert_eq!((judged.placed, text(&judged).as_str()), (Placed::Well, "ranks 0-1 share GPU 0 at 0000:01:00.0"));
+    assert_eq!(
+        (judged.placed, text(&judged).as_str()),
+        (PlacementVerdict::Well, "ranks 0-1 share GPU 0 at 0000:01:00.0")
+    );
     let third = [rank(0, "0", &[0]), rank(1, "1", &[0]), rank(2, "6", &[0, 1])];
-    let shared = |ranks: &[Observed]| found(ranks).1.contains(&(Kind::SharedGpu, Placed::Misplaced));
+    let shared = |ranks: &[Observed]| found(ranks).1.contains(&(FindingKind::SharedGpu, PlacementVerdict::Misplaced));
     assert!(!shared(&third), "the third may use the other one");
     let part = |name: &str| Ok(vec![Visible { pci: address(0), part: Some(name.to_owned()) }]);
     let parts =
         [Observed { gpus: part("MIG-1"), ..rank(0, "0", &[]) }, Observed { gpus: part("MIG-2"), ..rank(1, "1", &[]) }];
-    assert_eq!(found(&parts).0, Placed::Well, "each has an instance of its own");
+    assert_eq!(found(&parts).0, PlacementVerdict::Well, "each has an instance of its own");
 }
 
 #[test]
@@ -277,7 +311,7 @@ fn ipc_is_cut_where_a_device_file_is_refused_and_not_where_a_variable_hides_it()
     assert_eq!(pair([free(), free()]).ipc, Ipc::Possible);
     assert_eq!(pair([None, free()]).ipc, Ipc::NotKnown);
     let cut = pair([files(1), files(0)]);
-    assert_eq!((cut.ipc.clone(), cut.placed), (Ipc::Cut { ranks: vec![0, 1] }, Placed::Well));
+    assert_eq!((cut.ipc.clone(), cut.placed), (Ipc::Cut { ranks: vec![0, 1] }, PlacementVerdict::Well));
     assert!(text(&cut).contains("--gres-flags=allow-task-sharing"), "{}", text(&cut));
     assert_eq!(judge(&machine(), &pool("0", &[]), &[rank(0, "0", &[0])]).ipc, Ipc::NoPair);
 }
@@ -286,7 +320,7 @@ fn ipc_is_cut_where_a_device_file_is_refused_and_not_where_a_variable_hides_it()
 fn a_reserved_core_is_a_remark() {
     let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
     let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "0-1", &[0])]);
-    assert_eq!((judged.placed, judged.findings[0].kind), (Placed::Well, Kind::ReservedCores));
+    assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Well, FindingKind::ReservedCores));
     assert!(text(&judged).contains("may run on PU 0,"), "{}", text(&judged));
 }
 
@@ -302,10 +336,13 @@ fn pus_of_a_line_that_the_job_may_not_use_are_misplaced_with_the_reason() {
         let line = Observed { denied: set(denied), ..rank(0, pus, &[0]) };
         let judged = judge(&topology, &pool("1,3,5,7,9,11,13,15", &[]), &[line]);
         let found = &judged.findings[0];
-        assert_eq!((found.kind, found.weight, judged.placed), (Kind::PusDenied, Placed::Misplaced, Placed::Misplaced));
+        assert_eq!(
+            (found.kind, found.weight, judged.placed),
+            (FindingKind::PusDenied, PlacementVerdict::Misplaced, PlacementVerdict::Misplaced)
+        );
         assert!(found.text.starts_with(words), "{}", found.text);
         assert_eq!(
-            judged.findings.iter().filter(|one| one.kind == Kind::ReservedCores).count(),
+            judged.findings.iter().filter(|one| one.kind == FindingKind::ReservedCores).count(),
             0,
             "{}",
             text(&judged)
@@ -317,5 +354,5 @@ fn pus_of_a_line_that_the_job_may_not_use_are_misplaced_with_the_reason() {
 fn a_rank_without_a_pu_is_not_seen_and_shares_none() {
     let judged = judge(&machine(), &pool("0-17", &[]), &[rank(0, "", &[]), rank(1, "", &[]), rank(2, "1", &[])]);
     assert_eq!(text(&judged), "rank 0 may run on no PU that is online\nrank 1 may run on no PU that is online");
-    assert_eq!(judged.placed, Placed::Unknown);
+    assert_eq!(judged.placed, PlacementVerdict::Unknown);
 }
