@@ -10,7 +10,7 @@ use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
-use topo::running::{Running, Threads};
+use topo::running::{ProcessThreads, Running};
 
 use crate::seen::Seen;
 use crate::table::Shown;
@@ -27,7 +27,7 @@ pub struct Document<'s> {
     /// `well placed`, `unknown` or `misplaced`.
     placed: &'static str,
     /// The saved machine that it is judged by, or this one.
-    judged_by: &'s topo::model::Source,
+    judged_by: &'s topo::model::TopologySource,
     ranks: Vec<Rank<'s>>,
     missing: &'s IdSet,
     findings: Vec<Finding<'s>>,
@@ -51,7 +51,7 @@ struct Rank<'s> {
     nic: Option<PlacedNic>,
     /// The variables that tell it of an adapter.
     nic_variables: &'s BTreeMap<String, String>,
-    threads: &'s Threads,
+    threads: &'s ProcessThreads,
     seen: &'s Running,
 }
 

@@ -10,9 +10,9 @@ use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 use topo::gpu_users::GpuUsers;
-use topo::model::Source;
+use topo::model::TopologySource;
 use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{NoProcess, Pages, Running, Threads, UsableGpus, Who, environment, running, threads};
+use topo::running::{NoProcess, Pages, ProcessThreads, Running, UsableGpus, Who, environment, running, threads};
 use topo::{Cgroup, Topology, ancestor};
 
 use crate::machine::Machine;
@@ -32,7 +32,7 @@ pub struct Seen {
     /// GPUs that it could have had.
     pub pool_gpus: Vec<PciAddress>,
     /// Its threads, and the processes that it started.
-    pub threads: Threads,
+    pub threads: ProcessThreads,
     /// The variables by which it is told of a network adapter.
     pub nic_variables: BTreeMap<String, String>,
     /// How many threads OpenMP is told to have (the outermost level); `None` where it is not told.
@@ -52,7 +52,7 @@ impl Seen {
             pool_pus: pus(machine, launch.launcher),
             pool_gpus: gpus(machine),
             // Of this program, which is none that matters.
-            threads: Threads::default(),
+            threads: ProcessThreads::default(),
             omp_threads: omp_threads(&variables),
             nic_variables: nic::of_adapters(variables),
             pus_unknown: None,
@@ -110,7 +110,7 @@ impl Seen {
             // What `place` plans in; what this process was only bound away from is not offered, and not refused either.
             pool_pus: topology.allowed.pus.or(&own.and(&of_cpuset(topology))),
             pool_gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
-            threads: Threads::default(),
+            threads: ProcessThreads::default(),
             nic_variables: BTreeMap::new(),
             omp_threads: None,
             pus_unknown: rank.pus.err(),
@@ -140,7 +140,7 @@ impl Seen {
     /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
     /// line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
-        if judged_by.source != Source::ThisSystem && !self.is_of_line() {
+        if judged_by.source != TopologySource::ThisSystem && !self.is_of_line() {
             return Observed {
                 policy: Ok(PolicyMode::Default),
                 policy_nodes: IdSet::default(),

@@ -7,7 +7,7 @@ use placement::judge::{Finding, Ipc, Judgement, PlacementVerdict};
 use placement::nic::{self, NearNic};
 use stats::{IdSet, PciAddress};
 use topo::Topology;
-use topo::model::Source;
+use topo::model::TopologySource;
 
 use crate::seen::Seen;
 use crate::threads;
@@ -46,7 +46,7 @@ impl Shown<'_> {
     /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine, whose nodes are others.
     pub fn remote_share(&self, rank: usize) -> Option<f64> {
         let near = &self.judgement.ranks[rank].nodes;
-        (self.topology.source == Source::ThisSystem).then(|| self.seen[rank].remote_share(near))?
+        (self.topology.source == TopologySource::ThisSystem).then(|| self.seen[rank].remote_share(near))?
     }
 
     fn index(&self, pci: PciAddress) -> Option<u32> {
@@ -75,7 +75,7 @@ pub fn table(shown: &Shown<'_>) -> String {
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
     }
     line(&mut text, &format!("judged: {}", shown.launch));
-    if let Source::XmlFile { path } = &shown.topology.source {
+    if let TopologySource::XmlFile { path } = &shown.topology.source {
         // What a line says of memory is said of that machine; what is seen here is not.
         let memory = if !nobody && shown.seen.iter().all(Seen::is_of_line) { "" } else { "; memory is not judged" };
         line(&mut text, &format!("judged by the saved machine {path}, not by this one{memory}"));
@@ -119,7 +119,7 @@ pub fn table(shown: &Shown<'_>) -> String {
     match shown.judgement.ipc {
         Ipc::Possible => line(&mut text, "note: IPC between the ranks' GPUs is possible: no device file is refused"),
         // A saved machine has no device files.
-        Ipc::NotKnown if shown.topology.source == Source::ThisSystem => {
+        Ipc::NotKnown if shown.topology.source == TopologySource::ThisSystem => {
             line(&mut text, "note: IPC between the ranks' GPUs: not known whether device files are refused");
         }
         Ipc::NotKnown | Ipc::NoPair | Ipc::Cut { .. } => {}

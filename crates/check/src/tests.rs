@@ -11,7 +11,7 @@ use stats::IdSet;
 use topo::Cgroup;
 use topo::pci_path::PciLevel;
 use topo::process::{MemoryPolicy, PolicyMode};
-use topo::running::{ClosedGpu, NodePages, Pages, Running, ThreadGroup, Threads, UsableGpus};
+use topo::running::{ClosedGpu, NodePages, Pages, ProcessThreads, Running, ThreadGroup, UsableGpus};
 use topo::visibility::Visible;
 
 use super::fix::{Case, lines};
@@ -55,7 +55,7 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
         running,
         pool_pus: set("0-15"),
         pool_gpus: Vec::new(),
-        threads: Threads::default(),
+        threads: ProcessThreads::default(),
         nic_variables: BTreeMap::new(),
         omp_threads: None,
         pus_unknown: None,

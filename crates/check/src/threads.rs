@@ -5,10 +5,10 @@
 
 use stats::IdSet;
 use stats::units::counted;
-use topo::running::{ThreadGroup, Threads};
+use topo::running::{ProcessThreads, ThreadGroup};
 
 /// `17 threads: 16 on one PU each (0-15), 1 on 0-15; started 4 processes: 4 pt_data_worker on 0-15`; nothing where all threads are alike and nothing was started.
-pub fn folded(threads: &Threads) -> Option<String> {
+pub fn folded(threads: &ProcessThreads) -> Option<String> {
     let own = match &threads.own[..] {
         [] | [_] => None,
         groups if groups.iter().all(|group| group.pus == groups[0].pus) => None,
@@ -24,7 +24,7 @@ pub fn folded(threads: &Threads) -> Option<String> {
 }
 
 /// A row a group: what, its name, how many, on which PUs.
-pub fn rows(threads: &Threads) -> Vec<[String; 4]> {
+pub fn rows(threads: &ProcessThreads) -> Vec<[String; 4]> {
     let row = |what: &str, group: &ThreadGroup| {
         [counted(group.count as usize, what), group.name.clone(), group.pus.to_string(), one_each(group)]
     };
@@ -75,11 +75,12 @@ mod tests {
 
     #[test]
     fn threads_that_are_bound_alike_say_nothing_and_others_one_line() {
-        let alike = Threads { own: vec![group("a", "0-3", 4), group("NCCL Progress", "0-3", 2)], children: Vec::new() };
+        let alike =
+            ProcessThreads { own: vec![group("a", "0-3", 4), group("NCCL Progress", "0-3", 2)], children: Vec::new() };
         assert_eq!(folded(&alike), None);
         let mut openmp: Vec<ThreadGroup> = (0..4).map(|pu| group("a", &pu.to_string(), 1)).collect();
         openmp.extend([group("NCCL Progress", "0-3", 2), group("cuda-EvtHandlr", "0-3", 1), group("x", "0-7", 1)]);
-        let threads = Threads { own: openmp, children: vec![group("pt_data_worker", "0-3", 4)] };
+        let threads = ProcessThreads { own: openmp, children: vec![group("pt_data_worker", "0-3", 4)] };
         let line = "8 threads: 4 on one PU each (0-3), 3 on 0-3 (NCCL Progress, cuda-EvtHandlr), 1 on 0-7 (x); started 4 processes: 4 pt_data_worker on 0-3";
         assert_eq!(folded(&threads).as_deref(), Some(line));
         assert_eq!(rows(&threads).len(), 8);
@@ -88,7 +89,7 @@ mod tests {
 
     #[test]
     fn several_threads_on_one_pu_are_told_from_one_each() {
-        let crowd = Threads { own: vec![group("a", "0", 3), group("a", "1-2", 1)], children: Vec::new() };
+        let crowd = ProcessThreads { own: vec![group("a", "0", 3), group("a", "1-2", 1)], children: Vec::new() };
         assert_eq!(folded(&crowd).as_deref(), Some("4 threads: 3 bound to single PUs (0), 1 on 1-2 (a)"));
         assert_eq!(rows(&crowd)[0][3], "the PU is oversubscribed");
     }

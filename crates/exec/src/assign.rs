@@ -148,7 +148,7 @@ fn nearest(start: &Start, list: &[VisibleGpu], slot: &RankSlot) -> GpuAssignment
 
 #[cfg(test)]
 mod tests {
-    use topo::step::{GpuShare, Share, Step};
+    use topo::step::{GpuShare, Step, StepShare};
 
     use super::*;
     use crate::machine::{AMD, NVIDIA, set, start};
@@ -179,16 +179,16 @@ mod tests {
     }
 
     fn in_step(mut start: Start, count: u32, usable: &str, other_tasks: &str) -> Start {
-        let share = Share {
+        let share = StepShare {
             count: Some(count),
             usable: set(usable),
             other_tasks: set(other_tasks),
             reason: String::new(),
-            ..Share::default()
+            ..StepShare::default()
         };
         let words = |text: &str| text.to_owned();
         let gpus = GpuShare { numbers: Some(set(usable)), other_numbers: set(""), share };
-        let cpus = Share::default();
+        let cpus = StepShare::default();
         let step = Step { scheduler: words("slurm"), job: words("1"), step: words("0"), node: None, cpus, gpus };
         start.step = Some(step);
         start

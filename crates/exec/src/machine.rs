@@ -10,7 +10,9 @@
 use std::collections::BTreeMap;
 
 use stats::{IdSet, PciAddress};
-use topo::model::{Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source};
+use topo::model::{
+    Allowed, Core, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, TopologySource,
+};
 use topo::visibility::{Runtime, Visibility, Visible};
 use topo::{Start, Topology};
 
@@ -49,7 +51,7 @@ pub fn machine() -> Topology {
     let core = |core: u32| Core { os_index: None, pus: [core, core + 8].into_iter().collect() };
     let pu = |os_index: u32| Pu { os_index, status: PuStatus::Allowed, nodes: vec![os_index % 8 / 4] };
     Topology {
-        source: Source::ThisSystem,
+        source: TopologySource::ThisSystem,
         hostname: Some("n0".to_owned()),
         hwloc_version: "none: written by hand".to_owned(),
         packages: halves.map(package).to_vec(),

@@ -92,7 +92,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use topo::step::{GpuShare, Share};
+    use topo::step::{GpuShare, StepShare};
 
     use super::*;
     use crate::machine::{machine, set};
@@ -103,14 +103,14 @@ mod tests {
     }
 
     fn step(usable: &str, other_tasks: &str, untold: &str) -> Step {
-        let cpus = Share {
+        let cpus = StepShare {
             usable: set(usable),
             other_tasks: set(other_tasks),
             untold: set(untold),
             reason: "SLURM_CPUS_ON_NODE=9".to_owned(),
-            ..Share::default()
+            ..StepShare::default()
         };
-        let gpus = GpuShare { numbers: None, other_numbers: set(""), share: Share::default() };
+        let gpus = GpuShare { numbers: None, other_numbers: set(""), share: StepShare::default() };
         let words = |text: &str| text.to_owned();
         Step { scheduler: words("slurm"), job: words("1"), step: words("0"), node: None, cpus, gpus }
     }

@@ -39,6 +39,6 @@ pub fn starter(is_saved: bool) -> Starter {
 }
 
 /// Whether the step has every CPU of its node: what is not known to be in it is not.
-fn owns_node(cpus: &topo::step::Share) -> bool {
+fn owns_node(cpus: &topo::step::StepShare) -> bool {
     cpus.not_in_step.is_empty() && cpus.untold.is_empty()
 }

@@ -13,8 +13,8 @@
 
 use stats::{IdSet, PciAddress};
 use topo::model::{
-    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source,
-    Topology,
+    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
+    TopologySource,
 };
 
 use crate::TargetId;
@@ -59,7 +59,7 @@ pub(crate) fn machine() -> Topology {
     };
     let l3 = |pus| L3 { os_index: None, size_bytes: None, pus: set(pus) };
     Topology {
-        source: Source::ThisSystem,
+        source: TopologySource::ThisSystem,
         hostname: None,
         hwloc_version: "none: written by hand".to_owned(),
         packages: vec![package(0, "0-3,8-11", "0,3"), package(1, "4-7,12-15", "1"), package(2, "16-17", "4")],

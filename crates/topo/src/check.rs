@@ -89,11 +89,11 @@ mod tests {
     use super::*;
     use crate::convert::model;
     use crate::load;
-    use crate::model::Source;
+    use crate::model::TopologySource;
 
     fn machine() -> Result<Topology, Box<dyn std::error::Error>> {
         let hwloc = load::synthetic("numa:2 core:2 pu:2")?;
-        Ok(model(&hwloc, Source::ThisSystem, String::new(), None))
+        Ok(model(&hwloc, TopologySource::ThisSystem, String::new(), None))
     }
 
     #[test]

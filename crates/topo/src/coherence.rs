@@ -4,7 +4,7 @@
 //! "coherent driver-based memory management"); which one, the nodes say, and in a file of lstopo's, where hwloc hides such nodes, nobody.
 
 use crate::gpu_class::{AMD, NVIDIA};
-use crate::model::{Gpu, NodeKind, Rung, Source, Topology};
+use crate::model::{Gpu, NodeKind, Rung, Topology, TopologySource};
 
 /// PCI device ids of NVIDIA superchips (GH200 in three memory sizes, GB200): their memory is NUMA nodes on Linux.
 pub(crate) const SUPERCHIPS: [u16; 4] = [0x2342, 0x2345, 0x2348, 0x2941];
@@ -78,7 +78,7 @@ impl Topology {
                 "CPU and GPU share the HBM of the package (APU): H2D and D2H copy from HBM to HBM".to_owned()
             }
             (Coherence::C2c, Some(node)) => format!("its memory is NUMA node {} (NUMA mode)", node.os_index),
-            (Coherence::C2c, None) if matches!(self.source, Source::ThisSystem) => {
+            (Coherence::C2c, None) if matches!(self.source, TopologySource::ThisSystem) => {
                 "its memory is not a NUMA node (CDMM mode)".to_owned()
             }
             (Coherence::C2c, None) => {

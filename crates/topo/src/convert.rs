@@ -26,7 +26,7 @@ use crate::kernel_nodes;
 use crate::kfd;
 use crate::load;
 use crate::locality::Surroundings;
-use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Source, Topology};
+use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Topology, TopologySource};
 use crate::nics;
 use crate::nodes;
 use crate::nvml::{self, Nvml};
@@ -39,7 +39,7 @@ use stats::printable;
 
 /// Whether NVIDIA's management library may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drivers {
+pub(crate) enum NvmlUse {
     /// No: what is shown does not need it.
     Untouched,
     /// Yes, if there is a GPU of its vendor.
@@ -52,9 +52,9 @@ pub(crate) enum Drivers {
 /// [`TopoError::Inconsistent`].
 pub(crate) fn survey(
     hwloc: &Hwloc,
-    source: Source,
+    source: TopologySource,
     root: Option<&FsRoot>,
-    drivers: Drivers,
+    drivers: NvmlUse,
 ) -> Result<Survey, TopoError> {
     check_ids(hwloc)?;
     let topology = model(hwloc, source, load::hwloc_version(), root);
@@ -65,7 +65,7 @@ pub(crate) fn survey(
 
     let has_nvidia = topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
     let nvml = match root {
-        Some(root) if has_nvidia && drivers == Drivers::Asked => nvml::asked(root),
+        Some(root) if has_nvidia && drivers == NvmlUse::Asked => nvml::asked(root),
         Some(root) => nvml::kept(root),
         None => Nvml::NotAsked,
     };
@@ -81,7 +81,7 @@ pub(crate) fn survey(
 }
 
 /// The model of what hwloc loaded. `root` is this machine's, or what a saved file holds of one; `None` for a file of lstopo's.
-pub(crate) fn model(hwloc: &Hwloc, source: Source, hwloc_version: String, root: Option<&FsRoot>) -> Topology {
+pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String, root: Option<&FsRoot>) -> Topology {
     let found = devices::gpus(hwloc, root);
     let mut raw_nodes = nodes::raw(hwloc);
     let mut distances = distances(hwloc);

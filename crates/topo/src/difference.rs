@@ -27,7 +27,7 @@ const MOST_DISTANCES: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What it is about.
-    pub what: What,
+    pub what: DifferenceSubject,
     /// The change, in words: what was, what is.
     pub words: String,
 }
@@ -35,7 +35,8 @@ pub struct Difference {
 /// What a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+#[schemars(rename = "What")]
+pub enum DifferenceSubject {
     /// Packages and their CPU models.
     Package,
     /// Cores and their hardware threads.
@@ -78,12 +79,12 @@ pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
 struct Found(Vec<Difference>);
 
 impl Found {
-    fn say(&mut self, what: What, words: String) {
+    fn say(&mut self, what: DifferenceSubject, words: String) {
         self.0.push(Difference { what, words });
     }
 
     /// Ids that are gone and ids that are new, of something that is a set of ids.
-    fn sets(&mut self, what: What, noun: &str, old: &IdSet, new: &IdSet) {
+    fn sets(&mut self, what: DifferenceSubject, noun: &str, old: &IdSet, new: &IdSet) {
         let (gone, added) = (old.minus(new), new.minus(old));
         if !gone.is_empty() {
             self.say(what, format!("{noun} {gone} gone"));
@@ -101,14 +102,17 @@ fn or_unknown<T: ToString>(value: Option<T>) -> String {
 
 fn packages(old: &Topology, new: &Topology, found: &mut Found) {
     if old.packages.len() != new.packages.len() {
-        found.say(What::Package, format!("{} packages, were {}", new.packages.len(), old.packages.len()));
+        found.say(DifferenceSubject::Package, format!("{} packages, were {}", new.packages.len(), old.packages.len()));
         return;
     }
     for (was, is) in old.packages.iter().zip(&new.packages) {
         if let (Some(was), Some(now)) = (&was.cpu_model, &is.cpu_model)
             && was != now
         {
-            found.say(What::Package, format!("package {}: CPU model {now}, was {was}", or_unknown(is.os_index)));
+            found.say(
+                DifferenceSubject::Package,
+                format!("package {}: CPU model {now}, was {was}", or_unknown(is.os_index)),
+            );
         }
     }
 }
@@ -130,13 +134,13 @@ fn cores(old: &Topology, new: &Topology, found: &mut Found) {
         let (before, now) = (threads(old), threads(new));
         let switched = if now < before { "off" } else { "on" };
         let change = if now < before { format!("PUs {gone} gone") } else { format!("PUs {added} new") };
-        found.say(What::Core, format!("SMT {switched}: {now} PU(s) a core, were {before}; {change}"));
+        found.say(DifferenceSubject::Core, format!("SMT {switched}: {now} PU(s) a core, were {before}; {change}"));
         return;
     }
     let mut one_way = |pus: &IdSet, cores: usize, change: &str| {
         let whole = if cores == 0 { String::new() } else { format!(", {cores} whole core(s) of them") };
         if !pus.is_empty() {
-            found.say(What::Core, format!("PUs {pus} {change}{whole}"));
+            found.say(DifferenceSubject::Core, format!("PUs {pus} {change}{whole}"));
         }
     };
     one_way(&gone, whole_gone, "gone or offline");
@@ -147,23 +151,23 @@ fn cores(old: &Topology, new: &Topology, found: &mut Found) {
     };
     let regrouped: IdSet = old.cores.iter().filter(regrouped).filter_map(|core| core.pus.first()).collect();
     if !regrouped.is_empty() {
-        found.say(What::Core, format!("the cores of PUs {regrouped} have other PUs than before"));
+        found.say(DifferenceSubject::Core, format!("the cores of PUs {regrouped} have other PUs than before"));
     }
 }
 
 fn l3s(old: &Topology, new: &Topology, found: &mut Found) {
     if old.l3s.len() != new.l3s.len() {
-        found.say(What::L3, format!("{} L3 caches, were {}", new.l3s.len(), old.l3s.len()));
+        found.say(DifferenceSubject::L3, format!("{} L3 caches, were {}", new.l3s.len(), old.l3s.len()));
         return;
     }
     let both = online(old).and(&online(new));
     for (was, is) in old.l3s.iter().zip(&new.l3s) {
         if was.pus.and(&both) != is.pus.and(&both) {
-            found.say(What::L3, format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
+            found.say(DifferenceSubject::L3, format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
         } else if was.size_bytes != is.size_bytes {
             let size = |bytes: Option<u64>| or_unknown(bytes.map(rounded_size));
             let (now, before) = (size(is.size_bytes), size(was.size_bytes));
-            found.say(What::L3, format!("the L3 of PUs {} has {now}, had {before}", is.pus));
+            found.say(DifferenceSubject::L3, format!("the L3 of PUs {} has {now}, had {before}", is.pus));
         }
     }
 }
@@ -181,11 +185,13 @@ fn kind(kind: NodeKind) -> &'static str {
 fn nodes(old: &Topology, new: &Topology, found: &mut Found) {
     let both = online(old).and(&online(new));
     for node in old.nodes.iter().filter(|node| new.node(node.os_index).is_none()) {
-        found.say(What::Node, format!("NUMA node {} gone ({})", node.os_index, described(node)));
+        found.say(DifferenceSubject::Node, format!("NUMA node {} gone ({})", node.os_index, described(node)));
     }
     for node in &new.nodes {
         match old.node(node.os_index) {
-            None => found.say(What::Node, format!("NUMA node {} new ({})", node.os_index, described(node))),
+            None => {
+                found.say(DifferenceSubject::Node, format!("NUMA node {} new ({})", node.os_index, described(node)))
+            }
             Some(was) => same_node(was, node, &both, found),
         }
     }
@@ -198,20 +204,20 @@ fn described(node: &NumaNode) -> String {
 fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet, found: &mut Found) {
     let id = is.os_index;
     if was.kind != is.kind {
-        found.say(What::Node, format!("NUMA node {id}: {}, was {}", kind(is.kind), kind(was.kind)));
+        found.say(DifferenceSubject::Node, format!("NUMA node {id}: {}, was {}", kind(is.kind), kind(was.kind)));
     }
     let (before, now) = (was.total_bytes, is.total_bytes);
     let step = u128::from(before.max(now)) * u128::from(MEMORY_STEP_PERCENT);
     if u128::from(before.abs_diff(now)) * 100 >= step && before != now {
         let (change, by) = (if now < before { "less" } else { "more" }, rounded_size(before.abs_diff(now)));
         let (before, now) = (rounded_size(before), rounded_size(now));
-        found.say(What::Node, format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
+        found.say(DifferenceSubject::Node, format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
     }
     // PUs that came or went are said once, with the cores: here only those that are there in both.
     let (before, now) = (was.pus.and(both), is.pus.and(both));
     let has_cpus = |node: &NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
     if has_cpus(was) && has_cpus(is) && before != now {
-        found.say(What::Node, format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
+        found.say(DifferenceSubject::Node, format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
     }
 }
 
@@ -229,10 +235,10 @@ fn distances(old: &Topology, new: &Topology, found: &mut Found) {
             if more > 0 {
                 changes.push(format!("{more} more distances"));
             }
-            changes.into_iter().for_each(|change| found.say(What::Distances, change));
+            changes.into_iter().for_each(|change| found.say(DifferenceSubject::Distances, change));
         }
-        (Some(_), None) => found.say(What::Distances, "the distances are not given any more".to_owned()),
-        (None, Some(_)) => found.say(What::Distances, "the distances are given now".to_owned()),
+        (Some(_), None) => found.say(DifferenceSubject::Distances, "the distances are not given any more".to_owned()),
+        (None, Some(_)) => found.say(DifferenceSubject::Distances, "the distances are given now".to_owned()),
         // Other nodes are news of their own.
         (Some(_), Some(_)) | (None, None) => {}
     }
@@ -247,11 +253,11 @@ fn called(gpu: &Gpu) -> String {
 
 fn gpus(old: &Topology, new: &Topology, found: &mut Found) {
     for gpu in old.gpus.iter().filter(|gpu| new.gpu_exactly_at(gpu.pci).is_none()) {
-        found.say(What::Gpu, format!("{} gone", called(gpu)));
+        found.say(DifferenceSubject::Gpu, format!("{} gone", called(gpu)));
     }
     for gpu in &new.gpus {
         match old.gpu_exactly_at(gpu.pci) {
-            None => found.say(What::Gpu, format!("{} new", called(gpu))),
+            None => found.say(DifferenceSubject::Gpu, format!("{} new", called(gpu))),
             Some(was) => same_gpu(was, gpu, found),
         }
     }
@@ -259,32 +265,35 @@ fn gpus(old: &Topology, new: &Topology, found: &mut Found) {
 
 fn same_gpu(was: &Gpu, is: &Gpu, found: &mut Found) {
     if (was.vendor_id, was.device_id) != (is.vendor_id, is.device_id) {
-        found.say(What::Gpu, format!("GPU {}: now {}, was {}", is.pci, called(is), called(was)));
+        found.say(DifferenceSubject::Gpu, format!("GPU {}: now {}, was {}", is.pci, called(is), called(was)));
         return;
     }
     let parts = |gpu: &Gpu| gpu.partition.map_or(1, |part| part.of);
     if parts(was) != parts(is) {
-        found.say(What::Gpu, format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
+        found.say(DifferenceSubject::Gpu, format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
     }
     if let (Some(before), Some(now)) = (&was.uuid, &is.uuid)
         && before != now
     {
-        found.say(What::Gpu, format!("{} is another one: UUID {now}, was {before}", called(is)));
+        found.say(DifferenceSubject::Gpu, format!("{} is another one: UUID {now}, was {before}", called(is)));
     }
     if let (Some(before), Some(now)) = (&was.link, &is.link) {
-        same_link(What::Gpu, &called(is), before, now, found);
+        same_link(DifferenceSubject::Gpu, &called(is), before, now, found);
     }
     let (before, now) = (&was.locality, &is.locality);
     if before.rung != now.rung {
-        found.say(What::Gpu, format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason));
+        found.say(
+            DifferenceSubject::Gpu,
+            format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason),
+        );
     }
     let (local_before, local_now) = (before.nodes.or(&before.outside_nodes), now.nodes.or(&now.outside_nodes));
     if before.rung == now.rung && local_before != local_now {
-        found.say(What::Gpu, format!("{}: local NUMA nodes {local_now}, were {local_before}", called(is)));
+        found.say(DifferenceSubject::Gpu, format!("{}: local NUMA nodes {local_now}, were {local_before}", called(is)));
     }
 }
 
-fn same_link(what: What, device: &str, was: &Link, is: &Link, found: &mut Found) {
+fn same_link(what: DifferenceSubject, device: &str, was: &Link, is: &Link, found: &mut Found) {
     let parts = [
         ("x", "", was.width, is.width),
         ("x", " at most", was.max_width, is.max_width),
@@ -308,15 +317,15 @@ fn nics(old: &[Nic], new: &[Nic], found: &mut Found) {
     };
     let at = |nics: &[Nic], nic: &Nic| nics.iter().position(|other| other.pci == nic.pci);
     for nic in old.iter().filter(|nic| at(new, nic).is_none()) {
-        found.say(What::Nic, format!("{} gone", called(nic)));
+        found.say(DifferenceSubject::Nic, format!("{} gone", called(nic)));
     }
     for nic in new {
         let Some(was) = at(old, nic).map(|at| &old[at]) else {
-            found.say(What::Nic, format!("{} new", called(nic)));
+            found.say(DifferenceSubject::Nic, format!("{} new", called(nic)));
             continue;
         };
         if let (Some(before), Some(now)) = (&was.link, &nic.link) {
-            same_link(What::Nic, &called(nic), before, now, found);
+            same_link(DifferenceSubject::Nic, &called(nic), before, now, found);
         }
     }
 }
@@ -327,7 +336,10 @@ fn huge_pages(old: &[HugePages], new: &[HugePages], found: &mut Found) {
         // A size that one description does not list is no change.
         if let Some(was) = old.iter().find(same).filter(|was| was.total != pages.total) {
             let (size, now, before) = (rounded_size(pages.page_bytes), pages.total, was.total);
-            found.say(What::HugePages, format!("NUMA node {}: {now} huge pages of {size}, were {before}", pages.node));
+            found.say(
+                DifferenceSubject::HugePages,
+                format!("NUMA node {}: {now} huge pages of {size}, were {before}", pages.node),
+            );
         }
     }
 }
@@ -338,8 +350,13 @@ fn allowed(old: &Topology, new: &Topology, found: &mut Found) {
         topology.nodes.iter().map(|node| node.os_index).collect()
     });
     let nodes = ids(old).and(&ids(new));
-    found.sets(What::Allowed, "allowed PUs", &old.allowed.pus.and(&pus), &new.allowed.pus.and(&pus));
-    found.sets(What::Allowed, "allowed NUMA nodes", &old.allowed.nodes.and(&nodes), &new.allowed.nodes.and(&nodes));
+    found.sets(DifferenceSubject::Allowed, "allowed PUs", &old.allowed.pus.and(&pus), &new.allowed.pus.and(&pus));
+    found.sets(
+        DifferenceSubject::Allowed,
+        "allowed NUMA nodes",
+        &old.allowed.nodes.and(&nodes),
+        &new.allowed.nodes.and(&nodes),
+    );
 }
 
 /// Settings that both descriptions have: one that another version did not look at is no change.
@@ -347,7 +364,7 @@ fn settings(old: &[Setting], new: &[Setting], found: &mut Found) {
     for setting in new {
         let same = |was: &&Setting| was.name == setting.name;
         if let Some(was) = old.iter().find(same).filter(|was| was.seen != setting.seen || was.state != setting.state) {
-            found.say(What::Setting, format!("{}: {}; was: {}", setting.name, setting.seen, was.seen));
+            found.say(DifferenceSubject::Setting, format!("{}: {}; was: {}", setting.name, setting.seen, was.seen));
         }
     }
 }

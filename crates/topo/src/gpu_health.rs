@@ -15,7 +15,7 @@ pub struct GpuHealth {
     /// The GPUs, in the driver's order.
     pub gpus: Vec<OneGpu>,
     /// Every two GPUs.
-    pub peers: Vec<Peers>,
+    pub peers: Vec<PeerAccess>,
 }
 
 /// What the driver says of one GPU.
@@ -58,7 +58,7 @@ pub enum FabricState {
 
 /// Whether two GPUs can read and write each other's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peers {
+pub struct PeerAccess {
     /// The one.
     pub one: PciAddress,
     /// The other.

@@ -7,7 +7,7 @@
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::kfd;
-use crate::model::{Source, Topology};
+use crate::model::{Topology, TopologySource};
 use crate::nvml;
 
 pub use crate::gpu_use::GpuUse;
@@ -25,7 +25,11 @@ pub struct GpuUsers {
 
 /// The drivers' lists on this machine; of a saved one there is none.
 pub fn gpu_users(topology: &Topology) -> GpuUsers {
-    if topology.source == Source::ThisSystem { under(&FsRoot::default(), topology) } else { GpuUsers::default() }
+    if topology.source == TopologySource::ThisSystem {
+        under(&FsRoot::default(), topology)
+    } else {
+        GpuUsers::default()
+    }
 }
 
 fn under(root: &FsRoot, topology: &Topology) -> GpuUsers {

@@ -34,9 +34,9 @@ pub struct Interconnect {
     /// Every two devices, in that order: the first with all after it, the second with all after it, and so on.
     pub pairs: Vec<Pair>,
     /// Who says where NVLinks are; null without an NVIDIA GPU.
-    pub nvlink: Option<Told>,
+    pub nvlink: Option<InterconnectSource>,
     /// Who says where xGMI links are; null without an AMD GPU.
-    pub xgmi: Option<Told>,
+    pub xgmi: Option<InterconnectSource>,
 }
 
 /// A row and a column.
@@ -119,14 +119,15 @@ pub enum Fabric {
 
 /// Who says something, or why nobody does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+#[schemars(rename = "Told")]
+pub struct InterconnectSource {
     /// Who says it; null where nobody does.
     pub source: Option<String>,
     /// Why nobody does; null where somebody does.
     pub reason: Option<String>,
 }
 
-impl Told {
+impl InterconnectSource {
     fn by(source: impl Into<String>) -> Self {
         Self { source: Some(source.into()), reason: None }
     }

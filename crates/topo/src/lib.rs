@@ -90,7 +90,7 @@ pub use huge_pages::HugePages;
 pub use input::{InputError, read_input};
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
-pub use nvml::{LinkBytes, LinkCounters, health as nvidia_health};
+pub use nvml::{GpuLinkTraffic, LinkCounters, health as nvidia_health};
 pub use read::{read, survey, survey_and_xml, survey_with_nvml};
 pub use start::{Start, start};
 pub use survey::Survey;

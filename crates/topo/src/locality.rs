@@ -174,13 +174,13 @@ mod tests {
     use super::*;
     use crate::convert::model;
     use crate::load;
-    use crate::model::Source;
+    use crate::model::TopologySource;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
     fn machine(description: &str) -> Result<Topology, Box<dyn std::error::Error>> {
         let hwloc = load::synthetic(description)?;
-        Ok(model(&hwloc, Source::ThisSystem, String::new(), None))
+        Ok(model(&hwloc, TopologySource::ThisSystem, String::new(), None))
     }
 
     fn at(object: &str, pus: &str, nodes: &str) -> Attachment {

@@ -15,7 +15,7 @@ pub use crate::partition::Partition;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
     /// Where this was read from.
-    pub source: Source,
+    pub source: TopologySource,
     /// The host's name, where it is known.
     pub hostname: Option<String>,
     /// The version of the hwloc library that read it.
@@ -53,7 +53,8 @@ pub struct SlowCores {
 /// Where a topology was read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Source {
+#[schemars(rename = "Source")]
+pub enum TopologySource {
     /// This machine, now.
     ThisSystem,
     /// A saved hwloc XML file.

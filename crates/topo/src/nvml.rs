@@ -28,9 +28,9 @@ use stats::{IdSet, PciAddress};
 use crate::fs_root::FsRoot;
 use crate::pci_path::PciLevel;
 pub(crate) use condition::Counter;
-pub(crate) use facts::{Facts, Link, NvGpu, Remote};
+pub(crate) use facts::{Facts, NvGpu, NvLink, Remote};
 pub use health::health;
-pub use link_bytes::{LinkBytes, LinkCounters};
+pub use link_bytes::{GpuLinkTraffic, LinkCounters};
 pub(crate) use users::uses;
 
 /// The name that every driver installs; without the version only its development package does.
@@ -170,7 +170,7 @@ fn link_mbytes_per_s(device: &Device<'_>) -> Option<u64> {
 }
 
 /// The link of this number: `None` where the GPU has no such link, `Some(None)` where it is not active.
-fn link(device: &Device<'_>, number: u32) -> Option<Option<Link>> {
+fn link(device: &Device<'_>, number: u32) -> Option<Option<NvLink>> {
     let link = device.link_wrapper_for(number);
     if !link.is_active().ok()? {
         return Some(None);
@@ -183,7 +183,7 @@ fn link(device: &Device<'_>, number: u32) -> Option<Option<Link>> {
         (_, Some(pci)) => Remote::Pci(pci),
         (_, None) => Remote::Unknown,
     };
-    Some(Some(Link { number, version: link.version().ok(), remote }))
+    Some(Some(NvLink { number, version: link.version().ok(), remote }))
 }
 
 /// `NVML_NVLINK_DEVICE_TYPE_IBMNPU` and `_SWITCH`.

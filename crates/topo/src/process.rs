@@ -15,7 +15,8 @@ use stats::printable;
 
 /// What a process is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Process {
+#[schemars(rename = "Process")]
+pub struct ProcessBinding {
     /// PUs of its affinity (`Cpus_allowed_list`), offline ones too; null where the kernel's file cannot be read.
     pub affinity: Option<IdSet>,
     /// NUMA nodes it may allocate on (`Mems_allowed_list`); null where the kernel's file cannot be read.
@@ -89,16 +90,16 @@ impl PolicyMode {
 }
 
 /// What this process is bound to now.
-pub(crate) fn process(root: &FsRoot) -> Process {
+pub(crate) fn process(root: &FsRoot) -> ProcessBinding {
     in_folder(root, THIS)
 }
 
 /// What the process is bound to now whose folder in /proc this is.
-pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> Process {
+pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> ProcessBinding {
     let status =
         root.lines(&format!("{folder}/status"), &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
     let list = |key| value_of(&status, key).and_then(|list| list.parse().ok());
-    Process {
+    ProcessBinding {
         affinity: list("Cpus_allowed_list"),
         memory_nodes: list("Mems_allowed_list"),
         policy: policy(root, folder),

@@ -163,14 +163,14 @@ mod tests {
     use super::*;
     use crate::convert::model;
     use crate::load;
-    use crate::model::Source;
+    use crate::model::TopologySource;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
     /// Two packages with a node each, of two L3s of four cores of two PUs; a core has PUs 2n and 2n+1.
     fn machine() -> Result<Topology, Box<dyn std::error::Error>> {
         let hwloc = load::synthetic("pack:2 [numa] l3:2 core:4 pu:2")?;
-        Ok(model(&hwloc, Source::ThisSystem, String::new(), None))
+        Ok(model(&hwloc, TopologySource::ThisSystem, String::new(), None))
     }
 
     #[test]

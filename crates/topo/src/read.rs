@@ -7,10 +7,10 @@
 use hwlocality::Topology as Hwloc;
 
 use crate::TopoError;
-use crate::convert::{Drivers, model, survey as convert};
+use crate::convert::{NvmlUse, model, survey as convert};
 use crate::fs_root::FsRoot;
 use crate::load;
-use crate::model::{Source, Topology};
+use crate::model::{Topology, TopologySource};
 use crate::save;
 use crate::settings::{self, Setting};
 use crate::step;
@@ -23,7 +23,7 @@ use crate::survey::Survey;
 pub fn read() -> Result<Topology, TopoError> {
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let topology = model(&hwloc, Source::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
+    let topology = model(&hwloc, TopologySource::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
     topology.check()?;
     Ok(topology)
 }
@@ -34,7 +34,7 @@ pub fn read() -> Result<Topology, TopoError> {
 /// As [`read()`].
 pub fn survey() -> Result<Survey, TopoError> {
     let alone = load::alone();
-    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), Drivers::Untouched)
+    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), NvmlUse::Untouched)
 }
 
 /// The same with what only NVIDIA's management library knows, where there is an NVIDIA GPU: NVLinks, nvidia-smi's indices.
@@ -43,7 +43,7 @@ pub fn survey() -> Result<Survey, TopoError> {
 /// As [`read()`]; that the library is missing is none.
 pub fn survey_with_nvml() -> Result<Survey, TopoError> {
     let alone = load::alone();
-    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), Drivers::Asked)
+    surveyed(&load::this_machine(&alone)?, &FsRoot::default(), NvmlUse::Asked)
 }
 
 /// The same, and hwloc XML that holds all of it and what `judge` says of its settings, for [`crate::survey_xml()`] and for `lstopo --input`.
@@ -54,14 +54,14 @@ pub fn survey_and_xml(judge: impl FnOnce(&Survey) -> Vec<Setting>) -> Result<(Su
     let root = FsRoot::default();
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let mut survey = surveyed(&hwloc, &root, Drivers::Asked)?;
+    let mut survey = surveyed(&hwloc, &root, NvmlUse::Asked)?;
     settings::keep(&root, &judge(&survey));
     survey.settings = settings::kept(&root);
     Ok((survey, save::xml(&hwloc, &root)?))
 }
 
-fn surveyed(hwloc: &Hwloc, root: &FsRoot, drivers: Drivers) -> Result<Survey, TopoError> {
-    let mut survey = convert(hwloc, Source::ThisSystem, Some(root), drivers)?;
+fn surveyed(hwloc: &Hwloc, root: &FsRoot, drivers: NvmlUse) -> Result<Survey, TopoError> {
+    let mut survey = convert(hwloc, TopologySource::ThisSystem, Some(root), drivers)?;
     survey.step = step::here(&survey.topology);
     Ok(survey)
 }

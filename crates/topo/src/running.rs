@@ -27,7 +27,7 @@ use stats::printable;
 pub use closed::ClosedGpu;
 pub use gpus::{UsableGpus, having_open};
 pub use pages::{NodePages, Pages};
-pub use threads::{ThreadGroup, Threads, threads};
+pub use threads::{ProcessThreads, ThreadGroup, threads};
 
 /// A running process as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ use crate::convert::model;
 use crate::fs_root::FsRoot;
 use crate::kfd;
 use crate::load;
-use crate::model::{Source, Topology};
+use crate::model::{Topology, TopologySource};
 use crate::nvml::Nvml;
 use crate::step::{self, Access, Step};
 use crate::visibility::{self, Visibility};
@@ -38,7 +38,7 @@ pub struct Start {
 pub fn start() -> Result<Start, TopoError> {
     let alone = load::alone();
     let hwloc = load::this_machine(&alone)?;
-    let topology = model(&hwloc, Source::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
+    let topology = model(&hwloc, TopologySource::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
     topology.check()?;
     let step = step::here(&topology);
     Ok(of(topology, step, &FsRoot::default()))

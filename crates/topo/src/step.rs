@@ -6,7 +6,7 @@
 //! what the visible-devices variables mean to a GPU runtime, and memory limits.
 
 mod device_access;
-mod told;
+mod slurm_env;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use stats::IdSet;
 use crate::fs_root::FsRoot;
 use crate::model::{Gpu, Topology};
 pub(crate) use device_access::{Access, device_file, of as access};
-use told::Told;
+use slurm_env::SlurmEnv;
 
 /// A job step, or a batch script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,14 +29,15 @@ pub struct Step {
     /// The name that the scheduler has for this node.
     pub node: Option<String>,
     /// PUs, by OS index.
-    pub cpus: Share,
+    pub cpus: StepShare,
     /// GPUs.
     pub gpus: GpuShare,
 }
 
 /// How the machine's units of one kind are divided. The four sets have no id in common and are all there is online.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Share {
+#[schemars(rename = "Share")]
+pub struct StepShare {
     /// How many the scheduler says that the step has on this node; null where it does not say.
     pub count: Option<u32>,
     /// What this task may use.
@@ -60,7 +61,7 @@ pub struct GpuShare {
     pub other_numbers: IdSet,
     /// The same by `index` of `gpus`. With none usable and none else where the machine shows no GPU to map the numbers to.
     #[serde(flatten)]
-    pub share: Share,
+    pub share: StepShare,
 }
 
 /// The step that this process is in, on this machine; `None` outside of any.
@@ -68,13 +69,13 @@ pub(crate) fn here(topology: &Topology) -> Option<Step> {
     let variable = |name: &str| std::env::var(name).ok();
     // A root of its own: what is read of other processes and of drivers here does not belong in a saved machine.
     let root = FsRoot::default();
-    let told = Told::slurm(&variable, &root)?;
+    let told = SlurmEnv::slurm(&variable, &root)?;
     let access: Vec<Access> = topology.gpus.iter().map(|gpu| device_access::of(&root, gpu.pci)).collect();
     Some(step(told, topology, &access))
 }
 
 /// `access` has an entry for each of the topology's GPUs.
-fn step(told: Told, topology: &Topology, access: &[Access]) -> Step {
+fn step(told: SlurmEnv, topology: &Topology, access: &[Access]) -> Step {
     Step {
         scheduler: "slurm".to_owned(),
         cpus: cpus(&told, topology),
@@ -85,14 +86,14 @@ fn step(told: Told, topology: &Topology, access: &[Access]) -> Step {
     }
 }
 
-fn cpus(told: &Told, topology: &Topology) -> Share {
+fn cpus(told: &SlurmEnv, topology: &Topology) -> StepShare {
     let allowed = &topology.allowed;
-    let mut share = Share::counted("SLURM_CPUS_ON_NODE", told.cpus, &allowed.pus, &allowed.not_in_affinity_pus);
+    let mut share = StepShare::counted("SLURM_CPUS_ON_NODE", told.cpus, &allowed.pus, &allowed.not_in_affinity_pus);
     share.not_in_step = share.not_in_step.or(&allowed.not_in_cgroup_pus);
     share
 }
 
-fn gpus(told: &Told, gpus: &[Gpu], access: &[Access]) -> GpuShare {
+fn gpus(told: &SlurmEnv, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     let all: IdSet = gpus.iter().map(|gpu| gpu.index).collect();
     let with = |wanted: Access| -> IdSet {
         gpus.iter().zip(access).filter(|(_, access)| **access == wanted).map(|(gpu, _)| gpu.index).collect()
@@ -100,15 +101,21 @@ fn gpus(told: &Told, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     let (open, refused, missing) = (with(Access::Open), with(Access::Refused), with(Access::Missing));
     let numbers = told.gpu_numbers.as_ref().filter(|numbers| numbers.is_subset(&all));
     let share = if all.is_empty() {
-        Share { reason: no_pci(told), ..Share::default() }
+        StepShare { reason: no_pci(told), ..StepShare::default() }
     } else if !open.is_empty() && open.or(&refused).or(&missing) == all && open != all {
         // Proof, and not only a promise: the kernel answers for the files.
         let usable = numbers.filter(|numbers| numbers.is_subset(&open)).unwrap_or(&open).clone();
         let how = if refused.is_empty() { "are not here" } else { "are refused to this step (device cgroup)" };
         let reason = format!("the device files of the others {how}");
-        Share { other_tasks: open.minus(&usable), not_in_step: all.minus(&open), usable, reason, ..Share::default() }
+        StepShare {
+            other_tasks: open.minus(&usable),
+            not_in_step: all.minus(&open),
+            usable,
+            reason,
+            ..StepShare::default()
+        }
     } else if let Some(numbers) = numbers {
-        let mut share = Share::counted("SLURM_GPUS_ON_NODE", told.gpus, numbers, &all.minus(numbers));
+        let mut share = StepShare::counted("SLURM_GPUS_ON_NODE", told.gpus, numbers, &all.minus(numbers));
         share.reason = format!("{}; Slurm's n-th GPU is taken for the n-th in PCI order", share.reason);
         share
     } else {
@@ -117,11 +124,11 @@ fn gpus(told: &Told, gpus: &[Gpu], access: &[Access]) -> GpuShare {
     GpuShare {
         numbers: told.gpu_numbers.clone(),
         other_numbers: told.other_gpu_numbers.clone(),
-        share: Share { count: told.gpus, ..share },
+        share: StepShare { count: told.gpus, ..share },
     }
 }
 
-fn no_pci(told: &Told) -> String {
+fn no_pci(told: &SlurmEnv) -> String {
     match (&told.gpu_numbers, told.gpus) {
         (None, None) => "Slurm names no GPU for this step, and none is among the PCI devices".to_owned(),
         _ => "no GPU is among the PCI devices, so Slurm's numbers have no address".to_owned(),
@@ -129,21 +136,21 @@ fn no_pci(told: &Told) -> String {
 }
 
 /// Where Slurm's numbers are missing, or are not places among the machine's GPUs.
-fn by_count(told: &Told, all: IdSet) -> Share {
+fn by_count(told: &SlurmEnv, all: IdSet) -> StepShare {
     let on_node = u32::try_from(all.len()).unwrap_or(u32::MAX);
     let reason = match (&told.gpu_numbers, told.gpus) {
         (_, Some(count)) if count >= on_node => {
             let reason = format!("SLURM_GPUS_ON_NODE={count}: all of the node's");
-            return Share { usable: all, reason, ..Share::default() };
+            return StepShare { usable: all, reason, ..StepShare::default() };
         }
         (Some(numbers), _) => format!("Slurm's numbers {numbers} are not places among the {on_node} GPUs here"),
         (None, Some(count)) => format!("SLURM_GPUS_ON_NODE={count}; Slurm does not say which ones, and nothing hides the others"),
         (None, None) => "Slurm names no GPU for this step, and nothing hides the node's: a site that does not count GPUs gives them all".to_owned(),
     };
-    Share { untold: all, reason, ..Share::default() }
+    StepShare { untold: all, reason, ..StepShare::default() }
 }
 
-impl Share {
+impl StepShare {
     /// `usable` and `rest`, judged by the number that `variable` gives of the step.
     fn counted(variable: &str, count: Option<u32>, usable: &IdSet, rest: &IdSet) -> Self {
         let mut share = Self { count, usable: usable.clone(), ..Self::default() };

@@ -10,7 +10,7 @@ use crate::identity::Identity;
 use crate::interconnect::Interconnect;
 use crate::model::Topology;
 use crate::nics::Nic;
-use crate::process::Process;
+use crate::process::ProcessBinding;
 use crate::settings::Setting;
 use crate::step::Step;
 use crate::visibility::Visibility;
@@ -26,7 +26,7 @@ pub struct Survey {
     /// Network adapters, in PCI order.
     pub nics: Vec<Nic>,
     /// What the process that read this machine is bound to; null in a file that does not say.
-    pub process: Option<Process>,
+    pub process: Option<ProcessBinding>,
     /// The job step that it ran in, and what of the machine is the step's; null outside one, and in a file, which is the
     /// machine's and not a job's.
     pub step: Option<Step>,

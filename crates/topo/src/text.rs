@@ -18,7 +18,7 @@ mod tree;
 mod visibility;
 
 use crate::difference::Difference;
-use crate::model::{Rung, Source, Topology};
+use crate::model::{Rung, Topology, TopologySource};
 use crate::survey::Survey;
 use layout::{count, cut, wrapped};
 
@@ -84,10 +84,10 @@ fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
     filled.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn source(source: &Source) -> &str {
+fn source(source: &TopologySource) -> &str {
     match source {
-        Source::ThisSystem => "this machine",
-        Source::XmlFile { path } => path,
+        TopologySource::ThisSystem => "this machine",
+        TopologySource::XmlFile { path } => path,
     }
 }
 

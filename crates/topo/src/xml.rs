@@ -13,12 +13,12 @@ use stats::PciAddress;
 
 use crate::TopoError;
 use crate::child::{self, Ending};
-use crate::convert::{self, Drivers};
+use crate::convert::{self, NvmlUse};
 use crate::error::MAX_XML_BYTES;
 use crate::gpu_class::is_gpu;
 use crate::input::{InputError, read_input};
 use crate::load::{self, Alone};
-use crate::model::{Source, Topology};
+use crate::model::{Topology, TopologySource};
 use crate::save;
 use crate::survey::Survey;
 use stats::printable;
@@ -37,7 +37,7 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
 /// As [`from_xml()`].
 pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
     let text = checked_text(path)?;
-    let source = Source::XmlFile { path: path.display().to_string() };
+    let source = TopologySource::XmlFile { path: path.display().to_string() };
     let alone = load::alone();
     let crashed = |how| TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how };
     match child::run(&alone, || read(&alone, &text, source)) {
@@ -63,11 +63,11 @@ enum NotRead {
 }
 
 /// What the text describes; run in a process of its own.
-fn read(alone: &Alone, text: &str, source: Source) -> Result<Survey, NotRead> {
+fn read(alone: &Alone, text: &str, source: TopologySource) -> Result<Survey, NotRead> {
     let loaded = load::xml(alone, text).map_err(|error| NotRead::Other(error.to_string()))?;
     // Never freed: the process ends next, and a damaged file's topology is taken apart no better than it is put together.
     let hwloc = ManuallyDrop::new(loaded.ok_or(NotRead::Refused)?);
-    convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), Drivers::Untouched).map_err(|error| match error {
+    convert::survey(&hwloc, source, save::files_in(&hwloc).as_ref(), NvmlUse::Untouched).map_err(|error| match error {
         TopoError::Inconsistent { what } => NotRead::Inconsistent(what),
         error => NotRead::Other(error.to_string()),
     })

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use topo::model::{NodeKind, PuStatus, Rung, Source, Topology};
+use topo::model::{NodeKind, PuStatus, Rung, Topology, TopologySource};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -14,7 +14,7 @@ fn load(name: &str) -> Result<Topology, topo::TopoError> {
 #[test]
 fn a_file_says_where_it_is_from_and_whose_it_is() -> Outcome {
     let topology = load("two-packages-gpus.xml")?;
-    assert!(matches!(&topology.source, Source::XmlFile { path } if path.ends_with("two-packages-gpus.xml")));
+    assert!(matches!(&topology.source, TopologySource::XmlFile { path } if path.ends_with("two-packages-gpus.xml")));
     assert_eq!(topology.hostname.as_deref(), Some("fixture01"));
     assert!(topology.hwloc_version.starts_with(|c: char| c.is_ascii_digit()), "{}", topology.hwloc_version);
     Ok(())

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 use stats::IdSet;
-use topo::model::{Source, Topology};
+use topo::model::{Topology, TopologySource};
 use topo::{Survey, survey_xml, text};
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -31,7 +31,7 @@ const VIEWS: [(&str, View, bool); 7] = [
 
 /// What a picture says. The path's length decides where the words below the title are broken, so it is one for all.
 fn picture(survey: &Survey, _width: usize) -> String {
-    let source = Source::XmlFile { path: "FILE".to_owned() };
+    let source = TopologySource::XmlFile { path: "FILE".to_owned() };
     let topology = Topology { source, ..survey.topology.clone() };
     let drawn = topo::svg::svg(&Survey { topology, ..survey.clone() });
     outline(&drawn).unwrap_or_else(|error| format!("no picture: {error}"))
@@ -82,7 +82,7 @@ fn fixtures() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
 /// The survey of a file, with what another checkout or another hwloc has otherwise taken out.
 fn survey(name: &str, path: &Path) -> Result<Survey, Box<dyn Error>> {
     let mut survey = survey_xml(path)?;
-    survey.topology.source = Source::XmlFile { path: format!("{name}.xml") };
+    survey.topology.source = TopologySource::XmlFile { path: format!("{name}.xml") };
     survey.topology.hwloc_version = "VERSION".to_owned();
     Ok(survey)
 }

@@ -1,8 +1,8 @@
 //! Slurm's configuration and steps, and Kubernetes pods.
 
 use topo::Cgroup;
-use topo::process::{MemoryPolicy, PolicyMode, Process};
-use topo::step::{GpuShare, Share, Step};
+use topo::process::{MemoryPolicy, PolicyMode, ProcessBinding};
+use topo::step::{GpuShare, Step, StepShare};
 
 use crate::node::{Node, set};
 use crate::{Case, Is, Outcome, tried};
@@ -17,8 +17,12 @@ fn step(node: &mut Node, count: u32, usable: &str) {
         job: "7".to_owned(),
         step: "0".to_owned(),
         node: Some("n0".to_owned()),
-        cpus: Share { count: Some(count), usable: set(usable), ..Share::default() },
-        gpus: GpuShare { numbers: None, other_numbers: set(""), share: Share { usable: set("1"), ..Share::default() } },
+        cpus: StepShare { count: Some(count), usable: set(usable), ..StepShare::default() },
+        gpus: GpuShare {
+            numbers: None,
+            other_numbers: set(""),
+            share: StepShare { usable: set("1"), ..StepShare::default() },
+        },
     });
 }
 
@@ -39,7 +43,7 @@ fn pod(node: &mut Node, pus: &str) -> std::io::Result<()> {
         source: String::new(),
         reason: None,
     };
-    node.survey.process = Some(Process { affinity: None, memory_nodes: None, policy, cgroup });
+    node.survey.process = Some(ProcessBinding { affinity: None, memory_nodes: None, policy, cgroup });
     node.survey.topology.allowed.pus = set(pus).and(&node.survey.topology.allowed.pus);
     node.file("/proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope\n")
 }

@@ -12,10 +12,11 @@ use report::doctor::Check;
 use stats::{IdSet, PciAddress};
 use tempfile::TempDir;
 use topo::fs_root::FsRoot;
-use topo::gpu_health::{FabricState, GpuHealth, OneGpu, Peers};
+use topo::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
 use topo::interconnect::Interconnect;
 use topo::model::{
-    Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source, Topology,
+    Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
+    TopologySource,
 };
 use topo::{Nic, NicKind, Survey};
 
@@ -141,7 +142,7 @@ impl Node {
                 driver: "580.65.06".to_owned(),
                 confidential: Some(false),
                 gpus: gpus.map(health).into(),
-                peers: vec![Peers { one: pci(gpus[0]), other: pci(gpus[1]), refused: None }],
+                peers: vec![PeerAccess { one: pci(gpus[0]), other: pci(gpus[1]), refused: None }],
             })),
             calls: PlacingCalls { affinity: Ok(()), memory_policy: Ok(()), page_nodes: Ok("move_pages(2)") },
         };
@@ -256,7 +257,7 @@ fn survey() -> Survey {
         partition: None,
     };
     let topology = Topology {
-        source: Source::ThisSystem,
+        source: TopologySource::ThisSystem,
         hostname: Some("n0".to_owned()),
         hwloc_version: "2.9.0".to_owned(),
         packages: halves

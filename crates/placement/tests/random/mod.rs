@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use stats::{IdSet, PciAddress};
 use topo::model::{
-    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Source,
-    Topology,
+    Allowed, Core, Distances, Gpu, GpuName, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
+    TopologySource,
 };
 
 const KINDS: [NodeKind; 5] =
@@ -141,7 +141,7 @@ pub fn build(seed: &Seed) -> Topology {
         rows: ids.iter().enumerate().map(|(i, _)| values[i * 6..i * 6 + ids.len()].to_vec()).collect(),
     });
     Topology {
-        source: Source::ThisSystem,
+        source: TopologySource::ThisSystem,
         hostname: None,
         hwloc_version: "none: drawn at random".to_owned(),
         packages: vec![Package {

@@ -6,7 +6,7 @@
 //! version follows from the GPU's architecture, so that links can be counted again.
 
 use super::matrices::Matrix;
-use super::{Fabric, Fabrics, NvLinks, Told};
+use super::{Fabric, Fabrics, InterconnectSource, NvLinks};
 use crate::gpu_class::NVIDIA;
 use crate::model::{Gpu, Topology};
 use crate::nvml::{NvGpu, Nvml, Remote};
@@ -17,7 +17,7 @@ pub(super) struct NvLinked {
     /// By the topology's order.
     pub(super) of_gpu: Vec<Option<NvLinks>>,
     pub(super) fabrics: Fabrics,
-    pub(super) told: Told,
+    pub(super) told: InterconnectSource,
 }
 
 /// What NVML says, else what hwloc wrote into the file.
@@ -29,7 +29,7 @@ pub(super) fn nvlinks(hwloc: &Hwloc, topology: &Topology, nvml: &Nvml) -> NvLink
             return NvLinked {
                 of_gpu: topology.gpus.iter().map(of_gpu).collect(),
                 fabrics: pairs(topology, link_between),
-                told: Told::by(format!("NVML of driver {}", facts.driver)),
+                told: InterconnectSource::by(format!("NVML of driver {}", facts.driver)),
             };
         }
         Nvml::Absent(why) => why.clone(),
@@ -40,7 +40,11 @@ pub(super) fn nvlinks(hwloc: &Hwloc, topology: &Topology, nvml: &Nvml) -> NvLink
     NvLinked {
         of_gpu: vec![None; topology.gpus.len()],
         fabrics: fabrics.unwrap_or_default(),
-        told: if matrix.is_some() { Told::by("hwloc's matrix NVLinkBandwidth") } else { Told::not(reason) },
+        told: if matrix.is_some() {
+            InterconnectSource::by("hwloc's matrix NVLinkBandwidth")
+        } else {
+            InterconnectSource::not(reason)
+        },
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
     use stats::PciAddress;
 
     use super::*;
-    use crate::nvml::Link;
+    use crate::nvml::NvLink;
 
     fn gpu(bus: u8, remotes: &[(Remote, u32)]) -> NvGpu {
         let links = remotes.iter().flat_map(|(remote, count)| (0..*count).map(|number| (number, *remote)));
@@ -131,7 +135,7 @@ mod tests {
             memory_node: None,
             mig: Vec::new(),
             link_mbytes_per_s: Some(25_000),
-            links: links.map(|(number, remote)| Link { number, version: Some(4), remote }).collect(),
+            links: links.map(|(number, remote)| NvLink { number, version: Some(4), remote }).collect(),
         }
     }
 

@@ -3,19 +3,19 @@
 use hwlocality::Topology as Hwloc;
 
 use super::matrices::Matrix;
-use super::{Fabric, Fabrics, Told};
+use super::{Fabric, Fabrics, InterconnectSource};
 use crate::kfd::KfdGpu;
 use crate::model::Topology;
 
 /// What the driver's nodes say, else what hwloc wrote into the file.
-pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabrics, Told) {
+pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabrics, InterconnectSource) {
     if !kfd.is_empty() {
-        return (by_nodes(kfd), Told::by("KFD"));
+        return (by_nodes(kfd), InterconnectSource::by("KFD"));
     }
     let (hops, bandwidth) = (Matrix::named(hwloc, "XGMIHops"), Matrix::named(hwloc, "XGMIBandwidth"));
     if hops.is_none() && bandwidth.is_none() {
         let why = "there are no nodes of the amdgpu driver in /sys/class/kfd, and no matrix of hwloc's";
-        return (Fabrics::default(), Told::not(why));
+        return (Fabrics::default(), InterconnectSource::not(why));
     }
     let mut between = Fabrics::default();
     for (at, one) in topology.gpus.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabri
             }
         }
     }
-    (between, Told::by("hwloc's matrices XGMIHops and XGMIBandwidth"))
+    (between, InterconnectSource::by("hwloc's matrices XGMIHops and XGMIBandwidth"))
 }
 
 fn by_nodes(kfd: &[KfdGpu]) -> Fabrics {

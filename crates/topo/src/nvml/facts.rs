@@ -40,12 +40,12 @@ pub(crate) struct NvGpu {
     /// The line rate of each link in one direction.
     pub(crate) link_mbytes_per_s: Option<u64>,
     /// Its active NVLinks.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<NvLink>,
 }
 
 /// An active NVLink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct NvLink {
     pub(crate) number: u32,
     /// NVML's code of the version.
     pub(crate) version: Option<u32>,
@@ -148,7 +148,7 @@ impl Facts {
                     NONE => Remote::Unknown,
                     pci => Remote::Pci(pci.parse().ok()?),
                 };
-                let link = Link { number: number.parse().ok()?, version: known(version)?, remote };
+                let link = NvLink { number: number.parse().ok()?, version: known(version)?, remote };
                 self.gpus.iter_mut().find(|gpu| gpu.pci == pci)?.links.push(link);
             }
             ("path", [one, other, level]) => {

@@ -8,7 +8,7 @@ use nvml_wrapper::enum_wrappers::device::{ComputeMode, EccCounter, MemoryError, 
 use stats::PciAddress;
 
 use super::{LIBRARY, opened};
-use crate::gpu_health::{FabricState, GpuHealth, OneGpu, Peers};
+use crate::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
 
 /// `NVML_GPU_FABRIC_STATE_COMPLETED`; 0 is "not supported", 1 and 2 come before it.
 const FABRIC_ENDED: u8 = 3;
@@ -31,7 +31,7 @@ pub(super) fn of(library: &OsStr) -> Result<GpuHealth, String> {
     for (at, (one, device)) in devices.iter().enumerate() {
         for (other, peer) in &devices[at + 1..] {
             let Ok(status) = device.p2p_status(peer, P2pCapabilitiesIndex::Read) else { continue };
-            peers.push(Peers { one: *one, other: *other, refused: refused(&status) });
+            peers.push(PeerAccess { one: *one, other: *other, refused: refused(&status) });
         }
     }
     Ok(GpuHealth {

@@ -17,7 +17,7 @@ const ALL_LINKS: u32 = u32::MAX;
 
 /// Bytes out of and into a GPU, by its links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkBytes {
+pub struct GpuLinkTraffic {
     /// By NVLink; `None` where that is not counted.
     pub nvlink: Option<[u64; 2]>,
     /// By PCIe, modulo 2³²; `None` where that is not counted.
@@ -41,16 +41,16 @@ impl LinkCounters {
     }
 
     /// What went through the links of the GPU at this address.
-    pub fn read(&self, pci: PciAddress) -> LinkBytes {
+    pub fn read(&self, pci: PciAddress) -> GpuLinkTraffic {
         let index = self.gpus.iter().find(|(known, _)| *known == pci).map(|(_, index)| *index);
         let Some(device) = index.and_then(|index| self.library.device_by_index(index).ok()) else {
-            return LinkBytes::default();
+            return GpuLinkTraffic::default();
         };
         // PCIe's counters have no scope.
         let fields = [(NVLINK_KIB[0], ALL_LINKS), (NVLINK_KIB[1], ALL_LINKS), (PCIE_BYTES[0], 0), (PCIE_BYTES[1], 0)];
         let [nvlink_out, nvlink_in, pcie_out, pcie_in] = sys::nvml::values(&device, fields);
         let both = |out: Option<u64>, into: Option<u64>| out.zip(into).map(|(out, into)| [out, into]);
         let nvlink = both(nvlink_out, nvlink_in).map(|kib| kib.map(|kib| kib.saturating_mul(1024)));
-        LinkBytes { nvlink, pcie: both(pcie_out, pcie_in) }
+        GpuLinkTraffic { nvlink, pcie: both(pcie_out, pcie_in) }
     }
 }

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::{env, fs};
 
 use super::*;
-use crate::convert::{self, Drivers};
+use crate::convert::{self, NvmlUse};
 use crate::gpu_health::{FabricState, OneGpu};
 use crate::load;
-use crate::model::Source;
+use crate::model::TopologySource;
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -93,7 +93,7 @@ fn what_is_kept_is_read_back_and_what_nobody_knows_stays_unknown() -> Outcome {
         links: Vec::new(),
     };
     let at = |bus: &str| format!("00000000:{bus}:00.0").parse::<PciAddress>();
-    let link = |number, version, remote| Link { number, version, remote };
+    let link = |number, version, remote| NvLink { number, version, remote };
     let known = NvGpu {
         pci: at("04")?,
         smi_index: 0,
@@ -139,19 +139,19 @@ fn a_saved_file_that_keeps_nothing_of_it_was_written_without_asking() {
 }
 
 /// Whether a survey of the machine in this file, read as if it were this machine, asked the library.
-fn asks(fixture: &str, drivers: Drivers) -> Result<bool, Box<dyn Error>> {
+fn asks(fixture: &str, drivers: NvmlUse) -> Result<bool, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
     let alone = load::alone();
     let hwloc = load::xml(&alone, &fs::read_to_string(path)?)?.ok_or("hwloc refuses it")?;
     let root = FsRoot::at(tempfile::tempdir()?.path());
-    convert::survey(&hwloc, Source::ThisSystem, Some(&root), drivers)?;
+    convert::survey(&hwloc, TopologySource::ThisSystem, Some(&root), drivers)?;
     Ok(root.seen().contains_key(KEPT))
 }
 
 #[test]
 fn the_library_is_opened_only_when_a_view_asks_and_there_is_a_gpu_of_its_vendor() -> Outcome {
-    assert!(asks("nvlink-matrix.xml", Drivers::Asked)?);
-    assert!(!asks("nvlink-matrix.xml", Drivers::Untouched)?, "NVIDIA GPUs, and a view that needs nothing of it");
-    assert!(!asks("four-gcds-xgmi.xml", Drivers::Asked)?, "AMD GPUs");
+    assert!(asks("nvlink-matrix.xml", NvmlUse::Asked)?);
+    assert!(!asks("nvlink-matrix.xml", NvmlUse::Untouched)?, "NVIDIA GPUs, and a view that needs nothing of it");
+    assert!(!asks("four-gcds-xgmi.xml", NvmlUse::Asked)?, "AMD GPUs");
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::gpu_users::{GpuUse, GpuUsers};
 use crate::kfd;
-use crate::model::{Source, Topology};
+use crate::model::{Topology, TopologySource};
 use crate::nvml::Nvml;
 use crate::step::{self, Access};
 use crate::visibility::{self, Visible};
@@ -89,7 +89,7 @@ pub(super) fn usable(
     folder: &str,
     variables: Result<BTreeMap<String, String>, String>,
 ) -> UsableGpus {
-    let is_here = topology.source == Source::ThisSystem;
+    let is_here = topology.source == TopologySource::ThisSystem;
     let closed = if is_here { closed::closed(root, topology, folder) } else { Vec::new() };
     let (open, refused, kept) = match who {
         Who::This if is_here => {
@@ -224,7 +224,7 @@ mod tests {
         std::fs::create_dir_all(at("proc/7/fd"))?;
         std::os::unix::fs::symlink("/dev/nvidiactl", at("proc/7/fd/3"))?;
         std::os::unix::fs::symlink("/dev/nvidia0", at("proc/7/fd/4"))?;
-        Ok((folder, Topology { source: Source::ThisSystem, ..machine()? }))
+        Ok((folder, Topology { source: TopologySource::ThisSystem, ..machine()? }))
     }
 
     fn set(variables: &[(&str, &str)]) -> Result<BTreeMap<String, String>, String> {

@@ -29,7 +29,8 @@ pub struct ThreadGroup {
 
 /// Who works for a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Threads {
+#[schemars(rename = "Threads")]
+pub struct ProcessThreads {
     /// Its threads, the group of the first one first.
     pub own: Vec<ThreadGroup>,
     /// The processes that it started, and those that these started; the PUs are those of all their threads.
@@ -37,11 +38,11 @@ pub struct Threads {
 }
 
 /// The threads of a process now, and its children.
-pub fn threads(who: Who) -> Threads {
+pub fn threads(who: Who) -> ProcessThreads {
     under(&FsRoot::default(), &who.folder())
 }
 
-fn under(root: &FsRoot, folder: &str) -> Threads {
+fn under(root: &FsRoot, folder: &str) -> ProcessThreads {
     let mut children = Vec::new();
     for pid in descendants(root, folder) {
         let threads = of(root, &format!("/proc/{pid}"));
@@ -49,7 +50,7 @@ fn under(root: &FsRoot, folder: &str) -> Threads {
         let pus = threads.into_iter().map(|(_, pus)| pus).reduce(|all, one| all.or(&one));
         children.extend(name.zip(pus));
     }
-    Threads { own: grouped(of(root, folder)), children: grouped(children) }
+    ProcessThreads { own: grouped(of(root, folder)), children: grouped(children) }
 }
 
 /// The numbers of the threads, ascending: the first is the process's own.

@@ -38,12 +38,12 @@ fn bare() -> Result<(tempfile::TempDir, FsRoot), std::io::Error> {
     Ok((folder, root))
 }
 
-fn told(changes: &[(&str, &str)]) -> Result<Told, Box<dyn Error>> {
+fn told(changes: &[(&str, &str)]) -> Result<SlurmEnv, Box<dyn Error>> {
     let (_folder, root) = bare()?;
-    Ok(Told::slurm(&variables(changes), &root).ok_or("in no step")?)
+    Ok(SlurmEnv::slurm(&variables(changes), &root).ok_or("in no step")?)
 }
 
-fn sets(share: &Share) -> [String; 4] {
+fn sets(share: &StepShare) -> [String; 4] {
     [&share.usable, &share.other_tasks, &share.not_in_step, &share.untold]
         .map(|set| if set.is_empty() { String::new() } else { set.to_string() })
 }
@@ -111,7 +111,7 @@ fn slurms_numbers_are_taken_along_pci_order_where_nothing_is_hidden() -> Outcome
 #[test]
 fn device_files_that_are_refused_or_missing_prove_what_is_not_in_the_step() -> Outcome {
     let topology = machine()?.topology;
-    let share = |told: &Told, access: [Access; 3]| gpus(told, &topology.gpus, &access).share;
+    let share = |told: &SlurmEnv, access: [Access; 3]| gpus(told, &topology.gpus, &access).share;
     // Slurm says 0, the kernel says otherwise: a gres.conf with another order.
     let proven = share(&told(&[])?, [Access::Refused, Access::Open, Access::Refused]);
     assert_eq!(sets(&proven), ["1", "", "0,2", ""]);
@@ -181,9 +181,9 @@ fn the_view_of_a_step_says_what_it_has_and_what_not() -> Outcome {
 #[test]
 fn a_process_outside_of_jobs_is_in_no_step_and_a_login_shell_of_salloc_neither() -> Outcome {
     let (_folder, root) = bare()?;
-    assert_eq!(Told::slurm(&|_: &str| None, &root), None);
+    assert_eq!(SlurmEnv::slurm(&|_: &str| None, &root), None);
     let login = variables(&[("SLURM_STEP_ID", "unset"), ("SLURMD_NODENAME", "unset")]);
-    assert_eq!(Told::slurm(&login, &root), None);
+    assert_eq!(SlurmEnv::slurm(&login, &root), None);
     Ok(())
 }
 
@@ -204,11 +204,11 @@ fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
     file("proc/41/stat", "41 (a (b) c) S 40 41 41 0 -1 0\n")?;
     file("proc/40/cmdline", "slurmstepd: [7.batch]\0\0\0")?;
     let inherited = variables(&[("SLURM_TASK_PID", "41"), ("SLURM_JOB_GPUS", "2-3")]);
-    let batch = Told::slurm(&inherited, &root).ok_or("in no step")?;
+    let batch = SlurmEnv::slurm(&inherited, &root).ok_or("in no step")?;
     assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
 
     file("proc/40/cmdline", "slurmstepd: [6.batch]\0")?;
-    let other = Told::slurm(&inherited, &root).ok_or("in no step")?;
+    let other = SlurmEnv::slurm(&inherited, &root).ok_or("in no step")?;
     assert_eq!(other.step, "0", "the title of another job's is not believed");
     Ok(())
 }

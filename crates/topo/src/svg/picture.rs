@@ -13,7 +13,7 @@ use super::look::Look;
 use super::nodes;
 use super::places::{Kind, Nest, Place, nest};
 use super::pus::{Pus, listed};
-use crate::model::{L3, Package, Source, Topology};
+use crate::model::{L3, Package, Topology, TopologySource};
 use crate::survey::Survey;
 use crate::text;
 use crate::text::layout::{count, ids};
@@ -187,8 +187,8 @@ impl Drawing<'_> {
     /// PUs that are in no core.
     fn missing(&self, nest: &Nest<'_>) -> Option<Block> {
         let words = match self.survey.topology.source {
-            Source::ThisSystem => "Offline",
-            Source::XmlFile { .. } => "Offline, or left out of the file",
+            TopologySource::ThisSystem => "Offline",
+            TopologySource::XmlFile { .. } => "Offline, or left out of the file",
         };
         let missing = &nest.missing_pus;
         let lines = vec![

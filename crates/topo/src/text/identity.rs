@@ -3,7 +3,7 @@
 use super::layout::{columns, wrapped};
 use super::visibility;
 use crate::identity::{DeviceFile, Identity};
-use crate::model::Source;
+use crate::model::TopologySource;
 use crate::survey::Survey;
 
 /// The table and what is to say of it.
@@ -22,7 +22,7 @@ pub(super) fn lines(survey: &Survey) -> Vec<String> {
 fn row(survey: &Survey, identity: &Identity) -> Vec<String> {
     let or_unknown = |value: Option<String>| value.unwrap_or_else(|| "?".to_owned());
     let list = |names: Vec<String>| if names.is_empty() { "-".to_owned() } else { names.join(",") };
-    let here = matches!(survey.topology.source, Source::ThisSystem);
+    let here = matches!(survey.topology.source, TopologySource::ThisSystem);
     let file = |file: &DeviceFile| match (here, file.present) {
         (true, false) => format!("{} (not here)", file.path),
         _ => file.path.clone(),

@@ -8,8 +8,8 @@ use stats::units::rate;
 
 use super::gpus::link;
 use super::layout::{columns, count, gpu_label, grouped, wrapped};
-use crate::interconnect::{Endpoint, Fabric, Interconnect, NvLinks, Pair, Told};
-use crate::model::{Gpu, Rung, Source, Topology};
+use crate::interconnect::{Endpoint, Fabric, Interconnect, InterconnectSource, NvLinks, Pair};
+use crate::model::{Gpu, Rung, Topology, TopologySource};
 use crate::survey::Survey;
 
 /// A value that nobody knows.
@@ -111,8 +111,8 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
     lines.extend(pairs(interconnect, width, xgmi));
     if gpus.iter().any(|gpu| gpu.link.is_some()) {
         let when = match survey.topology.source {
-            Source::ThisSystem => "now",
-            Source::XmlFile { .. } => "when the file was written",
+            TopologySource::ThisSystem => "now",
+            TopologySource::XmlFile { .. } => "when the file was written",
         };
         let carries_none = gpus.iter().all(|gpu| survey.topology.host_link(gpu).is_some());
         let whose = if carries_none { ": no copy between host memory and these GPUs goes over it" } else { "" };
@@ -128,10 +128,10 @@ fn nvlinks(nvlinks: &NvLinks) -> String {
     format!("{}{version}{}", count(nvlinks.links as usize, "link"), each.unwrap_or_default())
 }
 
-fn told(what: &str, told: Option<&Told>, width: usize) -> Vec<String> {
+fn told(what: &str, told: Option<&InterconnectSource>, width: usize) -> Vec<String> {
     match told {
-        Some(Told { source: Some(source), .. }) => wrapped(&format!("{what}, by "), source, width),
-        Some(Told { reason: Some(reason), .. }) => {
+        Some(InterconnectSource { source: Some(source), .. }) => wrapped(&format!("{what}, by "), source, width),
+        Some(InterconnectSource { reason: Some(reason), .. }) => {
             wrapped(&format!("{what} is not known here: "), &format!("{reason}; the cells show PCIe"), width)
         }
         _ => Vec::new(),

@@ -4,16 +4,16 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use super::layout::{ids, wrapped};
-use crate::model::{NodeKind, Source};
+use crate::model::{NodeKind, TopologySource};
 use crate::survey::Survey;
 
 /// One entry per cause; nothing where all of the machine may be used.
 pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let (topology, allowed) = (&survey.topology, &survey.topology.allowed);
     let (offline, nodes) = match topology.source {
-        Source::ThisSystem => ("offline", "not allowed"),
+        TopologySource::ThisSystem => ("offline", "not allowed"),
         // A file written inside a job leaves out what the job had not got, without saying which it was.
-        Source::XmlFile { .. } => {
+        TopologySource::XmlFile { .. } => {
             ("offline, or left out when the file was written", "not allowed, or left out when the file was written")
         }
     };

@@ -5,8 +5,8 @@
 use stats::IdSet;
 
 use super::layout::{columns, count, cut, ids, wrapped};
-use crate::model::{NodeKind, NumaNode, Source, Topology};
-use crate::process::{MemoryPolicy, PolicyMode, Process};
+use crate::model::{NodeKind, NumaNode, Topology, TopologySource};
+use crate::process::{MemoryPolicy, PolicyMode, ProcessBinding};
 use crate::survey::Survey;
 
 /// The most of a node's PUs in the table; longer lists are below it.
@@ -95,8 +95,8 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
         return vec!["no policy and no bindings: the file says nothing of the process that wrote it".to_owned()];
     };
     let whose = match topology.source {
-        Source::ThisSystem => "this process",
-        Source::XmlFile { .. } => "the process that wrote the file",
+        TopologySource::ThisSystem => "this process",
+        TopologySource::XmlFile { .. } => "the process that wrote the file",
     };
     let mut lines = vec![whose.to_owned()];
     lines.extend(wrapped("  memory policy  ", &policy(&process.policy), width));
@@ -127,7 +127,7 @@ fn policy(policy: &MemoryPolicy) -> String {
 }
 
 /// The nodes that memory can come from: a binding's, else all that are allowed.
-fn memory_from(topology: &Topology, process: &Process) -> String {
+fn memory_from(topology: &Topology, process: &ProcessBinding) -> String {
     match process.policy.mode {
         Some(PolicyMode::Bind) => format!("nodes {}", ids(&process.policy.nodes.and(&topology.allowed.nodes))),
         _ => format!("nodes {}", ids(&topology.allowed.nodes)),

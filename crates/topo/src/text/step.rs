@@ -4,7 +4,7 @@ use stats::IdSet;
 
 use super::layout::{count, ids, wrapped};
 use crate::model::Topology;
-use crate::step::{GpuShare, Share, Step};
+use crate::step::{GpuShare, Step, StepShare};
 use crate::survey::Survey;
 
 /// A row for PUs and one for GPUs, each with what is not in the step; nothing outside of a step.
@@ -31,7 +31,7 @@ fn rows(name: &str, sentences: &[String], width: usize) -> Vec<String> {
     sentences.iter().enumerate().flat_map(|(at, sentence)| wrapped(&lead(at), sentence, width)).collect()
 }
 
-fn pus(topology: &Topology, share: &Share) -> Vec<String> {
+fn pus(topology: &Topology, share: &StepShare) -> Vec<String> {
     let cores = topology.cores.iter().filter(|core| !core.pus.and(&share.usable).is_empty()).count();
     let own = format!("{} ({cores} of {})", ids(&share.usable), count(topology.cores.len(), "core"));
     let told = share.count.is_some_and(|count| u32::try_from(share.usable.len()).is_ok_and(|own| count >= own));
@@ -67,7 +67,7 @@ fn gpus(topology: &Topology, gpus: &GpuShare) -> Vec<String> {
 }
 
 /// What is whose, and how that is known where `doubtful` or where something is untold.
-fn sentences(own: String, share: &Share, list: impl Fn(&IdSet) -> String, doubtful: bool) -> Vec<String> {
+fn sentences(own: String, share: &StepShare, list: impl Fn(&IdSet) -> String, doubtful: bool) -> Vec<String> {
     let mut lines = vec![own];
     for (words, set) in [
         ("not in this step", &share.not_in_step),

@@ -1,7 +1,7 @@
 //! Which GPUs a program sees that is started here: a line in the default view where a variable says so, all of it for `--identity`.
 
 use super::layout::wrapped;
-use crate::model::Source;
+use crate::model::TopologySource;
 use crate::survey::Survey;
 use crate::visibility::{Visibility, Visible};
 
@@ -22,8 +22,8 @@ pub(super) fn all(survey: &Survey, width: usize) -> Vec<String> {
 
 fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<String> {
     let label = match survey.topology.source {
-        Source::ThisSystem => "visible to programs started here: ",
-        Source::XmlFile { .. } => "visible where the file was written: ",
+        TopologySource::ThisSystem => "visible to programs started here: ",
+        TopologySource::XmlFile { .. } => "visible where the file was written: ",
     };
     let set: Vec<String> = visibility.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let set = if set.is_empty() { "no variable is set".to_owned() } else { set.join(" ") };

@@ -176,7 +176,7 @@ fn a_gpu_that_shares_memory_with_its_cpu_says_in_which_mode() -> Outcome {
     // The same machine in CDMM mode: the GPUs' nodes are not there.
     let mut cdmm = load("gh200-quad")?;
     cdmm.nodes.retain(|node| node.kind != NodeKind::GpuMemory);
-    cdmm.source = topo::model::Source::ThisSystem;
+    cdmm.source = topo::model::TopologySource::ThisSystem;
     let mode = cdmm.memory_mode(&cdmm.gpus[0]).ok_or("no mode")?;
     assert!(mode.contains("(CDMM mode)"), "{mode}");
     assert_eq!((cdmm.host_nodes(&cdmm.gpus[0]).to_string().as_str(), cdmm.memory_node(&cdmm.gpus[0])), ("0", None));

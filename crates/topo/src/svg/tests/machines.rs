@@ -5,9 +5,9 @@ use std::path::Path;
 
 use stats::{IdSet, PciAddress};
 
-use crate::convert::{self, Drivers};
+use crate::convert::{self, NvmlUse};
 use crate::load;
-use crate::model::{Gpu, Locality, NodeKind, Rung, Source};
+use crate::model::{Gpu, Locality, NodeKind, Rung, TopologySource};
 use crate::nics::Nic;
 use crate::survey::Survey;
 
@@ -21,7 +21,7 @@ pub(super) fn fixture(name: &str) -> Made {
 /// A machine without devices, of hwloc's making.
 pub(super) fn bare(description: &str) -> Made {
     let hwloc = load::synthetic(description)?;
-    Ok(convert::survey(&hwloc, Source::ThisSystem, None, Drivers::Untouched)?)
+    Ok(convert::survey(&hwloc, TopologySource::ThisSystem, None, NvmlUse::Untouched)?)
 }
 
 /// Something to make devices of: a GPU and a NIC that a file has.

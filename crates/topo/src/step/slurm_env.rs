@@ -13,7 +13,7 @@ const BATCH: &str = "batch";
 
 /// What was told. Numbers of GPUs are places in Slurm's list of the node's GPUs, whatever a device cgroup renumbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct SlurmEnv {
     pub(super) job: String,
     pub(super) step: String,
     pub(super) node: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Told {
     pub(super) other_gpu_numbers: IdSet,
 }
 
-impl Told {
+impl SlurmEnv {
     /// What Slurm told this process; `None` outside of its jobs, and in a shell that only waits for one (`salloc` on a login
     /// node), which no slurmd has started.
     pub(super) fn slurm(variable: &impl Fn(&str) -> Option<String>, root: &FsRoot) -> Option<Self> {
