@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use launchers::site::Site;
+use launchers::slurm_files::SlurmFiles;
 use ranks::Launch;
 
 /// Whom to look at, and how.
@@ -25,7 +25,7 @@ pub enum Whom {
     /// This process, and the ranks that were launched with it on this node.
     Launch(Launch),
     /// The ranks that this line would start; it is not run. With what is known of the site.
-    Line(String, Site),
+    Line(String, SlurmFiles),
     /// The running processes of these numbers.
     Processes(Vec<u32>),
     /// All processes here that use a GPU.

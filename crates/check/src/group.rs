@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use launchers::line;
-use launchers::site::Site;
+use launchers::slurm_files::SlurmFiles;
 use ranks::{Launch, Launcher};
 use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
@@ -54,7 +54,7 @@ impl Group {
     ///
     /// # Errors
     /// [`CheckError::Line`].
-    pub fn of_line(line: &str, site: &Site, machine: &Machine) -> Result<Self, CheckError> {
+    pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
         let launched = line::read_at(line, machine.judged_by(), site)?;
         let of = |rank| Seen::of_line(rank, machine.judged_by());
         let readings = launched.readings.into_iter().map(|reading| (reading.assumes, reading.ranks));

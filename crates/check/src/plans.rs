@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use launchers::line::LineError;
-use launchers::site::Site;
+use launchers::slurm_files::SlurmFiles;
 use launchers::{Dialect, Situation, Starter, command, say};
 use placement::judge::PlacementVerdict;
 use placement::{Ask, NodePlaces, recommend};
@@ -118,7 +118,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
 
 /// What `check --launch` says of the line; `Err` where its code is another than 0, 5 or 6.
 fn verdict(machine: &Machine, line: &str) -> Result<(PlacementVerdict, String), CheckError> {
-    let mut group = match Group::of_line(line, &Site::default(), machine) {
+    let mut group = match Group::of_line(line, &SlurmFiles::default(), machine) {
         Err(CheckError::Line(LineError::NotSaid(why))) => return Ok((PlacementVerdict::Unknown, why)),
         group => group?,
     };

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use check::{Asked, CheckError, Looked, Whom, look};
 use launchers::line::LineError;
-use launchers::site::Site;
+use launchers::slurm_files::SlurmFiles;
 use placement::judge::PlacementVerdict;
 
 /// Of the lines of the table at least so many of a hundred are to be decided.
@@ -24,7 +24,7 @@ struct Row {
     machine: String,
     source: String,
     line: String,
-    site: Site,
+    site: SlurmFiles,
 }
 
 fn here() -> PathBuf {
@@ -58,7 +58,7 @@ fn rows(table: &str) -> Result<Vec<Row>, Box<dyn Error>> {
         let columns: Vec<&str> = line.split('\t').collect();
         let (columns, site) = match columns.split_last_chunk() {
             Some((columns, [site])) if columns.len() == 4 => (columns, site_of(site)?),
-            _ => (columns.as_slice(), Site::default()),
+            _ => (columns.as_slice(), SlurmFiles::default()),
         };
         let [wanted, machine, source, line] = columns else {
             return Err(format!("not four columns or five: {line}").into());
@@ -75,13 +75,17 @@ fn rows(table: &str) -> Result<Vec<Row>, Box<dyn Error>> {
     Ok(rows)
 }
 
-fn site_of(name: &str) -> Result<Site, Box<dyn Error>> {
+fn site_of(name: &str) -> Result<SlurmFiles, Box<dyn Error>> {
     let text = fs::read_to_string(here().join("sites").join(name))?;
-    Ok(Site { gres: None, nodes: Some(text.parse()?) })
+    Ok(SlurmFiles { gres: None, nodes: Some(text.parse()?) })
 }
 
 /// What the check says of the line: the verdict's name, what stands with it, and the fix.
-fn judged(line: &str, machine: &Path, site: &Site) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
+fn judged(
+    line: &str,
+    machine: &Path,
+    site: &SlurmFiles,
+) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let whom = Whom::Line(line.to_owned(), site.clone());
     let asked = Asked { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
     Ok(match look(&asked) {
@@ -186,7 +190,7 @@ fn every_launch_line_of_the_readme_and_the_pages_is_read_and_none_is_wrong() -> 
     let mut read = 0;
     for page in pages {
         for line in lines_of(&fs::read_to_string(&page)?) {
-            let (verdict, said, _) = judged(&line, &machine("lumi-g"), &Site::default())?;
+            let (verdict, said, _) = judged(&line, &machine("lumi-g"), &SlurmFiles::default())?;
             assert!(matches!(verdict, "well" | "unknown"), "{}: {line}: {verdict}: {said}", page.display());
             read += 1;
         }

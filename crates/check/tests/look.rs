@@ -7,7 +7,7 @@ use std::time::Duration;
 use check::machine::MachineError;
 use check::{Asked, CheckError, Looked, Whom, look};
 use launchers::line::LineError;
-use launchers::site::Site;
+use launchers::slurm_files::SlurmFiles;
 use ranks::Launch;
 
 type Done = Result<(), Box<dyn std::error::Error>>;
@@ -42,7 +42,7 @@ fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
     let saved = Asked { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
     assert!(matches!(refused(&saved), Some(CheckError::Machine(MachineError::Saved(_)))));
     assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
-    let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), Site::default())));
+    let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), SlurmFiles::default())));
     assert!(matches!(
         line("srun -n2 --cpu-bind=none numabench exec -- a.out"),
         Some(CheckError::Line(LineError::NotSaid(_)))

@@ -8,7 +8,7 @@
 //! * `alone` what is put before one rank's program: numactl, taskset, OpenMP's variable;
 //! * `command` one whole line of a launcher, with the GPU of each rank;
 //! * `wrapper` a script that does for each rank what `numabench exec` does, where there is no numabench;
-//! * `visible` the variables that show a runtime one GPU.
+//! * `visibility_variables` the variables that show a runtime one GPU.
 //!
 //! Nothing here changes a process or knows who launched it: what is known of that comes in as a [`Situation`].
 
@@ -16,7 +16,7 @@ mod alone;
 mod command;
 mod mpirun;
 mod srun;
-mod visible;
+mod visibility_variables;
 mod wrapper;
 
 use std::fmt;
@@ -27,7 +27,7 @@ use topo::model::Topology;
 pub use alone::omp_places;
 pub use command::{Command, Starter, StarterError, command};
 pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
-pub use visible::{Visible, visible};
+pub use visibility_variables::{VisibilityVariables, visible};
 pub use wrapper::{LOCAL_RANK_VARIABLES, wrapper};
 
 use placement::{NodePlaces, Target, TargetId};

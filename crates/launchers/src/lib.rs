@@ -6,7 +6,7 @@
 //! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
 //!   not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
-//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`site` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
+//! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
 //! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a line cannot be judged.
 //!
 //! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
@@ -39,7 +39,7 @@ mod prefix;
 mod process;
 mod rankfile;
 mod sh;
-pub mod site;
+pub mod slurm_files;
 pub mod slurm_node;
 mod srun;
 mod taskset;
@@ -56,7 +56,7 @@ mod written_machine;
 pub use binding::{BindingRefusal, binding, through_exec};
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
-    Visible, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
+    VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
 pub use host_list::host_list;
 pub use process::{Known, Policy};

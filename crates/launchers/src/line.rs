@@ -21,7 +21,7 @@ use crate::follow::follow;
 use crate::layout::{Layout, Options, Start, TELLING, Tells, launcher_of, not_told};
 use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
-use crate::site::Site;
+use crate::slurm_files::SlurmFiles;
 use crate::unknown::UNKNOWN;
 use crate::{flux, gpus, jsrun, mpirun, srun, torchrun};
 
@@ -68,14 +68,14 @@ pub struct Launched {
 /// # Errors
 /// [`LineError`].
 pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
-    read_at(line, topology, &Site::default())
+    read_at(line, topology, &SlurmFiles::default())
 }
 
 /// The same on a site of which more is known.
 ///
 /// # Errors
 /// [`LineError`]: also where a file of the site is of another machine.
-pub fn read_at(line: &str, topology: &Topology, site: &Site) -> Result<Launched, LineError> {
+pub fn read_at(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
     match processes(line, topology) {
         Some(launched) => launched,
         None => one(line, topology, site),
@@ -100,7 +100,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     let mut ranks = Vec::with_capacity(lines.len());
     let mut notes: Vec<String> = Vec::new();
     for line in lines {
-        let launched = match one(line, topology, &Site::default()) {
+        let launched = match one(line, topology, &SlurmFiles::default()) {
             Ok(launched) if launched.launcher == Launcher::Nobody => launched,
             Ok(_) => {
                 let what = "of several lines each is to start one process: write the line of one launcher";
@@ -118,7 +118,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
 }
 
 /// Reads one line.
-fn one(line: &str, topology: &Topology, site: &Site) -> Result<Launched, LineError> {
+fn one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
     let started = pasted(line, process(topology, Launcher::Nobody, &BTreeMap::new()))?;
     let Some(launch) = launch_of(&started)? else { return alone(started) };
     let (outer, words) = launch;

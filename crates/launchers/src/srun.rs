@@ -19,7 +19,7 @@ use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{Layout, Options, Start};
 use crate::objects::{Part, of_node};
-use crate::site::Site;
+use crate::slurm_files::SlurmFiles;
 use crate::slurm_node::Units;
 use crate::value::{count, repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
@@ -229,7 +229,7 @@ pub(crate) fn read<'l>(
     words: &'l [&'l str],
     variables: &'l BTreeMap<String, String>,
     topology: &Topology,
-    site: &Site,
+    site: &SlurmFiles,
 ) -> Result<Options<'l>, LineError> {
     let gres = site.gres.as_ref().map(|gres| gres.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;

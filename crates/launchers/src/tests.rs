@@ -4,7 +4,7 @@ use stats::IdSet;
 
 use crate::gres_conf::GresConfError;
 use crate::line::{LineError, LineRank, read};
-use crate::site::Site;
+use crate::slurm_files::SlurmFiles;
 use crate::written_machine::{address, machine};
 
 type Placed = Vec<(String, Vec<u8>)>;
@@ -305,7 +305,7 @@ fn tasks_bound_to_cores_share_none_while_cores_are_free() {
 
 #[test]
 fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std::error::Error>> {
-    let at = |conf: &str| Ok::<_, GresConfError>(Site { gres: Some(conf.parse()?), nodes: None });
+    let at = |conf: &str| Ok::<_, GresConfError>(SlurmFiles { gres: Some(conf.parse()?), nodes: None });
     let given = |conf: &str, line: &str| -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
         let launched = crate::line::read_at(line, &machine(), &at(conf)?)?;
         let buses = |rank: &LineRank| rank.gpus.devices.iter().flatten().filter_map(|one| Some(one.pci?.bus)).collect();

@@ -76,7 +76,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Seen",
     "Session",
     "Shown",
-    "Site",
     "Standing",
     "State",
     "Step",
@@ -88,7 +87,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Unit",
     "Variant",
     "Verdict",
-    "Visible",
     "Way",
 ];
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use topo::model::Topology;
 
-use super::{Situation, Visible, srun, visible};
+use super::{Situation, VisibilityVariables, srun, visible};
 use placement::NodePlaces;
 use stats::units::counted;
 
@@ -157,7 +157,7 @@ fn shown(topology: &Topology, places: &NodePlaces) -> Option<Shown> {
     if !has_gpus(places) {
         return Some(Shown::None);
     }
-    let all: Vec<Visible> =
+    let all: Vec<VisibilityVariables> =
         places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect::<Option<_>>()?;
     let (name, _) = all.first()?.variables.last()?;
     let values: Vec<usize> = all

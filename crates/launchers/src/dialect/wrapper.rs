@@ -6,7 +6,7 @@
 use topo::model::Topology;
 
 use super::mpirun::is_host_name;
-use super::{Dialect, Saying, Situation, Visible, visible};
+use super::{Dialect, Saying, Situation, VisibilityVariables, visible};
 use placement::{NodePlaces, Place};
 
 /// Variables that tell a rank's number on its node, the innermost launcher's first: `mpirun` and Flux start their daemons with `srun` where there is
@@ -24,7 +24,7 @@ pub const LOCAL_RANK_VARIABLES: [&str; 7] = [
 
 /// The script. `nics`: what the program of each rank is told of the network adapter near its GPU, `NAME=value`; empty where the choice is its libraries'.
 pub fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation, nics: &[Vec<String>]) -> Saying {
-    let shown: Vec<Option<Visible>> =
+    let shown: Vec<Option<VisibilityVariables>> =
         places.places.iter().map(|place| Some(visible(topology, place.target.as_ref()?))).collect();
     let mut remarks: Vec<String> = Vec::new();
     for remark in shown.iter().flatten().filter_map(|visible| visible.remark.clone()) {
@@ -51,7 +51,11 @@ pub fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation, 
 }
 
 /// The script; `host` is the only one that it is right for, where that matters.
-fn script(places: &NodePlaces, (shown, nics): (&[Option<Visible>], &[Vec<String>]), host: Option<&str>) -> String {
+fn script(
+    places: &NodePlaces,
+    (shown, nics): (&[Option<VisibilityVariables>], &[Vec<String>]),
+    host: Option<&str>,
+) -> String {
     let count = places.places.len();
     let last = count.saturating_sub(1);
     let (first, others) = LOCAL_RANK_VARIABLES.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
@@ -89,7 +93,7 @@ fn script(places: &NodePlaces, (shown, nics): (&[Option<Visible>], &[Vec<String>
     )
 }
 
-fn case(place: &Place, shown: Option<&Visible>, nic: &[String]) -> String {
+fn case(place: &Place, shown: Option<&VisibilityVariables>, nic: &[String]) -> String {
     let mut lines = vec![format!("pus={}", place.pus)];
     lines.extend(place.memory_node.map(|node| format!("memory={node}")));
     let cleared = shown.map(|shown| shown.cleared).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ::check::{Asked, Looked, Node, Whom};
-use launchers::site::Site;
+use launchers::site::SlurmFiles;
 use placement::judge::PlacementVerdict;
 use ranks::Launch;
 

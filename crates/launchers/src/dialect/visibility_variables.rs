@@ -2,7 +2,7 @@
 //!
 //! By the position in PCI order, because these words are for every node of a kind and a UUID is of one: CUDA takes it with
 //! `CUDA_DEVICE_ORDER=PCI_BUS_ID` (CUDA C++ Programming Guide, "Environment variables"); for ROCm it is only likely, since ROCr counts in the
-//! driver's order, which this does not know. A MIG instance has a UUID and no position: it is named so, and [`Visible::host_only`] says it.
+//! driver's order, which this does not know. A MIG instance has a UUID and no position: it is named so, and [`VisibilityVariables::host_only`] says it.
 
 use topo::model::Topology;
 
@@ -14,7 +14,7 @@ const AMD: u16 = 0x1002;
 
 /// Variables to set for a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Visible {
+pub struct VisibilityVariables {
     /// Name and value, in the order to set them.
     pub variables: Vec<(&'static str, String)>,
     /// Names to take away: what was meant for a longer list would hide the one that is left, since ROCr renumbers before HIP reads these.
@@ -26,8 +26,8 @@ pub struct Visible {
 }
 
 /// What shows a rank its target and no other; no variables for what is no GPU, or nobody's that is known.
-pub fn visible(topology: &Topology, target: &Target) -> Visible {
-    let none = |why: String| Visible { remark: Some(why), ..Visible::default() };
+pub fn visible(topology: &Topology, target: &Target) -> VisibilityVariables {
+    let none = |why: String| VisibilityVariables { remark: Some(why), ..VisibilityVariables::default() };
     let TargetId::Gpu(pci) = target.id else {
         return none(format!("{} is not a GPU: no variable selects it", target.id));
     };
@@ -42,9 +42,9 @@ pub fn visible(topology: &Topology, target: &Target) -> Visible {
             let order = (!host_only).then(|| ("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned()));
             let value = mig.cloned().unwrap_or_else(|| same_vendor.to_string());
             let variables = order.into_iter().chain([("CUDA_VISIBLE_DEVICES", value)]).collect();
-            Visible { variables, host_only, ..Visible::default() }
+            VisibilityVariables { variables, host_only, ..VisibilityVariables::default() }
         }
-        AMD => Visible {
+        AMD => VisibilityVariables {
             variables: vec![("ROCR_VISIBLE_DEVICES", same_vendor.to_string())],
             cleared: &["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"],
             host_only: false,

@@ -9,7 +9,7 @@ use crate::slurm_node::SlurmNodes;
 
 /// The site's files, where they are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Site {
+pub struct SlurmFiles {
     /// gres.conf: which cores each GPU is near to.
     pub gres: Option<GresConf>,
     /// slurm.conf, or what scontrol prints: what a socket and a CPU are.
