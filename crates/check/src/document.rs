@@ -12,8 +12,8 @@ use serde::Serialize;
 use stats::IdSet;
 use topo::running::{ProcessThreads, Running};
 
-use crate::seen::Seen;
-use crate::table::Shown;
+use crate::observed_rank::ObservedRank;
+use crate::table::NodeTable;
 
 /// `check --json`.
 pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 0 };
@@ -71,7 +71,7 @@ fn nic(near: NearNic) -> PlacedNic {
 }
 
 /// The document's bytes.
-pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::json::JsonError> {
+pub(crate) fn bytes(shown: &NodeTable<'_>) -> Result<Vec<u8>, report::json::JsonError> {
     let both = shown.seen.iter().zip(&shown.judgement.ranks).enumerate();
     let ranks = both.map(|(at, (seen, judged))| Rank {
         name: seen.name(),
@@ -89,7 +89,7 @@ pub(crate) fn bytes(shown: &Shown<'_>) -> Result<Vec<u8>, report::json::JsonErro
     let findings = shown.judgement.findings.iter().map(|finding| Finding {
         kind: finding.kind.name(),
         weight: finding.weight.name(),
-        ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(Seen::name).collect(),
+        ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(ObservedRank::name).collect(),
         text: &finding.text,
     });
     report::json::json_value(&CHECK.of(Document {

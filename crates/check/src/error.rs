@@ -4,7 +4,7 @@ use launchers::line::LineError;
 use topo::running::NoProcess;
 
 use crate::machine::MachineError;
-use crate::rendezvous::RendezvousError;
+use crate::rendezvous::MeetingError;
 
 /// Those that were asked for cannot be looked at.
 #[derive(Debug, thiserror::Error)]
@@ -23,5 +23,5 @@ pub enum CheckError {
     Itself(NoProcess),
     /// The ranks of this node cannot meet.
     #[error(transparent)]
-    Meeting(#[from] RendezvousError),
+    Meeting(#[from] MeetingError),
 }

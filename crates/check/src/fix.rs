@@ -13,16 +13,16 @@ use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
-use crate::seen::Seen;
+use crate::observed_rank::ObservedRank;
 
 /// What is known where a fix is looked for.
-pub struct Case<'c> {
+pub struct FixContext<'c> {
     /// The machine that is judged by.
     pub topology: &'c Topology,
     /// What the ranks have between them.
     pub pool: &'c JobResources,
     /// All ranks of the node, in order.
-    pub seen: &'c [Seen],
+    pub seen: &'c [ObservedRank],
     /// What was said of them.
     pub judgement: &'c Judgement,
     /// What started them; `None`: they are running processes that were looked at.
@@ -38,7 +38,7 @@ pub struct Case<'c> {
 }
 
 /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
-pub fn lines(case: &Case<'_>) -> Vec<String> {
+pub fn lines(case: &FixContext<'_>) -> Vec<String> {
     let certain: Vec<&Finding> =
         case.judgement.findings.iter().filter(|finding| finding.weight == PlacementVerdict::Misplaced).collect();
     let kinds: BTreeSet<FindingKind> = certain.iter().map(|finding| finding.kind).collect();
@@ -73,7 +73,7 @@ fn is_of_pus(kind: FindingKind) -> bool {
 }
 
 /// Places for the same ranks with the same GPUs, if they are better.
-fn places(case: &Case<'_>) -> Option<NodePlaces> {
+fn places(case: &FixContext<'_>) -> Option<NodePlaces> {
     let pus: Vec<&IdSet> = case.seen.iter().map(|seen| seen.running.pus.as_ref()).collect::<Option<_>>()?;
     let cores = |pus: &IdSet| case.topology.cores.iter().filter(|core| !core.pus.and(pus).is_empty()).count();
     let widths: BTreeSet<usize> = pus.iter().map(|pus| cores(pus)).collect();
@@ -96,8 +96,8 @@ fn places(case: &Case<'_>) -> Option<NodePlaces> {
 }
 
 /// The GPU of each rank where each has one; none where none has.
-fn gpus(case: &Case<'_>) -> GpuChoice {
-    let only = |seen: &Seen| {
+fn gpus(case: &FixContext<'_>) -> GpuChoice {
+    let only = |seen: &ObservedRank| {
         let [device] = seen.running.gpus.devices.as_deref()? else { return None };
         let gpu = case.topology.gpu_at(device.pci?)?;
         Some(Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
@@ -105,8 +105,8 @@ fn gpus(case: &Case<'_>) -> GpuChoice {
     case.seen.iter().map(only).collect::<Option<Vec<Target>>>().map_or(GpuChoice::None, GpuChoice::These)
 }
 
-fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
-    let moved = |(seen, place): (&Seen, &placement::Place)| Observed {
+fn is_better(case: &FixContext<'_>, places: &NodePlaces) -> bool {
+    let moved = |(seen, place): (&ObservedRank, &placement::Place)| Observed {
         pus: Ok(place.pus.clone()),
         // They are of the pool.
         denied: IdSet::default(),
@@ -118,7 +118,7 @@ fn is_better(case: &Case<'_>, places: &NodePlaces) -> bool {
 }
 
 /// The launcher's own option, read back by what wrote it; through `exec` where it has none, or where it cannot work in this step.
-fn own_option(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
+fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<String> {
     // A rank that nobody launched has its variables already: only its cores are wrong.
     let mut alone = places.clone();
     if launcher == Launcher::Nobody {
@@ -135,7 +135,7 @@ fn own_option(case: &Case<'_>, launcher: Launcher, places: &NodePlaces) -> Vec<S
 }
 
 /// What moves processes that run: their threads, and their pages.
-fn of_running(case: &Case<'_>, certain: &[&Finding], places: Option<&NodePlaces>) -> Vec<String> {
+fn of_running(case: &FixContext<'_>, certain: &[&Finding], places: Option<&NodePlaces>) -> Vec<String> {
     let mut lines = Vec::new();
     for (seen, place) in case.seen.iter().zip(places.iter().flat_map(|places| &places.places)) {
         lines.push(format!("taskset -acp {} {}", place.pus, seen.running.pid));

@@ -9,17 +9,17 @@ use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};
 
-use crate::asked::Asked;
 use crate::error::CheckError;
 use crate::key::key;
 use crate::machine::Machine;
-use crate::rendezvous::{First, Place, missing};
-use crate::seen::Seen;
+use crate::observed_rank::ObservedRank;
+use crate::rendezvous::{First, MeetingPlace, missing};
+use crate::request::CheckRequest;
 
 /// The ranks that are judged together.
 pub struct Group {
     /// In order.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ObservedRank>,
     /// Ranks of the node that did not come, by their number on it.
     pub missing: IdSet,
     /// What started them; `None`: they are running processes that were looked at.
@@ -29,20 +29,20 @@ pub struct Group {
     /// What is to be known beside what is found.
     pub notes: Vec<String>,
     /// The same ranks in the other ways that a line may mean, with what each takes the site to do; the first of them is that of `seen`.
-    pub readings: Vec<(Vec<String>, Vec<Seen>)>,
+    pub readings: Vec<(Vec<String>, Vec<ObservedRank>)>,
     /// Whether what stands behind a line's launcher binds the ranks.
     pub binds_behind: bool,
 }
 
 /// Where a group is judged.
-pub enum Met {
+pub enum GroupMeeting {
     /// In this process; those others of the node wait to be answered.
     Here(Box<Group>, Option<First>),
     /// In the node's first rank, which says to end with this code.
     Elsewhere(u8),
 }
 
-impl Met {
+impl GroupMeeting {
     /// A group that nobody waits for.
     pub fn alone(group: Group) -> Self {
         Self::Here(Box::new(group), None)
@@ -56,9 +56,9 @@ impl Group {
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
         let launched = line::read_at(line, machine.judged_by(), site)?;
-        let of = |rank| Seen::of_line(rank, machine.judged_by());
+        let of = |rank| ObservedRank::of_line(rank, machine.judged_by());
         let readings = launched.readings.into_iter().map(|reading| (reading.assumes, reading.ranks));
-        let readings: Vec<(Vec<String>, Vec<Seen>)> =
+        let readings: Vec<(Vec<String>, Vec<ObservedRank>)> =
             readings.map(|(assumes, ranks)| (assumes, ranks.into_iter().map(of).collect())).collect();
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
         let count = seen.len();
@@ -88,7 +88,7 @@ impl Group {
         Self::from_outside(seen, machine, users)
     }
 
-    fn from_outside(seen: Vec<Seen>, machine: &Machine, users: GpuUsers) -> Self {
+    fn from_outside(seen: Vec<ObservedRank>, machine: &Machine, users: GpuUsers) -> Self {
         let how = match &users.asked[..] {
             _ if machine.judged_by().gpus.is_empty() => String::new(),
             [] => ", GPUs by device files and variables".to_owned(),
@@ -106,8 +106,8 @@ impl Group {
     ///
     /// # Errors
     /// [`CheckError::Itself`] and [`CheckError::Meeting`].
-    pub fn of_launch(launch: &Launch, machine: &Machine, asked: &Asked) -> Result<Met, CheckError> {
-        let mut own = Seen::of_this(machine, launch).map_err(CheckError::Itself)?;
+    pub fn of_launch(launch: &Launch, machine: &Machine, asked: &CheckRequest) -> Result<GroupMeeting, CheckError> {
+        let mut own = ObservedRank::of_this(machine, launch).map_err(CheckError::Itself)?;
         own.running.gpus = own.running.gpus.or_of_driver(asked.driver_gpus.as_deref());
         let launcher = Some(launch.launcher);
         let (rank, size) = match (launch.local_rank, launch.local_size) {
@@ -115,27 +115,27 @@ impl Group {
             _ => {
                 let name = launch.launcher.name();
                 let words = format!("one process of {name}; how many it started on this node is not known");
-                return Ok(Met::alone(Self::whole(vec![own], launcher, words)));
+                return Ok(GroupMeeting::alone(Self::whole(vec![own], launcher, words)));
             }
         };
         let words = in_words(launch, machine, size);
         if size == 1 {
-            return Ok(Met::alone(Self::whole(vec![own], launcher, words)));
+            return Ok(GroupMeeting::alone(Self::whole(vec![own], launcher, words)));
         }
-        let place = Place::of(&key(launch), asked.wait);
+        let place = MeetingPlace::of(&key(launch), asked.wait);
         if rank > 0 {
-            return Ok(Met::Elsewhere(place.join(rank, &own)?));
+            return Ok(GroupMeeting::Elsewhere(place.join(rank, &own)?));
         }
         let mut first = place.first()?;
-        let mut said: BTreeMap<usize, Seen> = first.gather(size);
+        let mut said: BTreeMap<usize, ObservedRank> = first.gather(size);
         said.insert(rank, own);
         let missing = missing(&said, size);
         let group = Self { missing, ..Self::whole(said.into_values().collect(), launcher, words) };
-        Ok(Met::Here(Box::new(group), Some(first)))
+        Ok(GroupMeeting::Here(Box::new(group), Some(first)))
     }
 
     /// Those of whom nobody is missing and nothing more is to be known.
-    fn whole(seen: Vec<Seen>, launcher: Option<Launcher>, words: String) -> Self {
+    fn whole(seen: Vec<ObservedRank>, launcher: Option<Launcher>, words: String) -> Self {
         Self {
             seen,
             missing: IdSet::default(),
@@ -148,8 +148,12 @@ impl Group {
     }
 }
 
-fn looked_at(pids: &[u32], machine: &Machine, users: &GpuUsers) -> impl Iterator<Item = Result<Seen, NoProcess>> {
-    pids.iter().map(|pid| Seen::of_pid(machine, *pid, users))
+fn looked_at(
+    pids: &[u32],
+    machine: &Machine,
+    users: &GpuUsers,
+) -> impl Iterator<Item = Result<ObservedRank, NoProcess>> {
+    pids.iter().map(|pid| ObservedRank::of_pid(machine, *pid, users))
 }
 
 /// `4 ranks of srun here, Slurm job 7, step 0`.

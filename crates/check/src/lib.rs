@@ -2,13 +2,13 @@
 //! line that puts it right.
 //!
 //! ```text
-//! each rank:      Machine ─► Seen ──► socket of the node ─┐
-//! first of node:                  all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
+//! each rank:      Machine ─► ObservedRank ──► socket of the node ─┐
+//! first of node:                          all of them ◄───────────┘ ─► Judgement ─► table │ document ─► code ─► all of the node
 //! ```
 //!
-//! * `asked` whom to look at;
+//! * `request` whom to look at;
 //! * `machine` what is read, and which machine it is judged by;
-//! * `seen` what one rank or process says of itself, as it travels;
+//! * `observed_rank` what one rank or process says of itself, as it travels;
 //! * `key` what the ranks of a node have in common, `rendezvous` how they find one another there, without MPI;
 //! * `group` those that are judged together, by one of these ways;
 //! * `node` what is said of them;
@@ -19,7 +19,6 @@
 //! and nothing is changed, so all this can stand before any program. Left out: arguments, the terminal, exit codes (a code is passed on
 //! to the node's other ranks as a number).
 
-mod asked;
 pub mod document;
 mod error;
 mod fix;
@@ -27,10 +26,11 @@ mod group;
 mod key;
 pub mod machine;
 mod node;
+pub mod observed_rank;
 #[cfg(test)]
 mod plans;
 pub mod rendezvous;
-pub mod seen;
+mod request;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -40,12 +40,12 @@ mod threads;
 #[expect(dead_code, reason = "what exec's own tests use of it")]
 mod written_machine;
 
-pub use asked::{Asked, Whom};
 pub use error::CheckError;
 pub use key::{is_started, key};
 pub use node::Node;
+pub use request::{CheckRequest, Whom};
 
-use group::{Group, Met};
+use group::{Group, GroupMeeting};
 use machine::Machine;
 
 /// What came of looking.
@@ -60,16 +60,16 @@ pub enum Looked {
 ///
 /// # Errors
 /// [`CheckError`]: a machine, a process or the line cannot be read, or the ranks cannot meet.
-pub fn look(asked: &Asked) -> Result<Looked, CheckError> {
+pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
     let machine = Machine::read(asked.input.as_deref())?;
     let met = match &asked.whom {
-        Whom::Line(line, site) => Met::alone(Group::of_line(line, site, &machine)?),
-        Whom::Processes(pids) => Met::alone(Group::of_processes(pids, &machine)?),
-        Whom::GpuUsers => Met::alone(Group::of_gpu_users(&machine)),
+        Whom::Line(line, site) => GroupMeeting::alone(Group::of_line(line, site, &machine)?),
+        Whom::Processes(pids) => GroupMeeting::alone(Group::of_processes(pids, &machine)?),
+        Whom::GpuUsers => GroupMeeting::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,
     };
     Ok(match met {
-        Met::Here(group, others) => Looked::Judged(Box::new(Node::judge(machine, *group, others, asked.wait))),
-        Met::Elsewhere(code) => Looked::Told(code),
+        GroupMeeting::Here(group, others) => Looked::Judged(Box::new(Node::judge(machine, *group, others, asked.wait))),
+        GroupMeeting::Elsewhere(code) => Looked::Told(code),
     })
 }

@@ -9,9 +9,9 @@ use stats::PciAddress;
 
 use crate::group::Group;
 use crate::machine::Machine;
+use crate::observed_rank::{self, ObservedRank};
 use crate::rendezvous::First;
-use crate::seen::{self, Seen};
-use crate::table::{Shown, sent_elsewhere, table};
+use crate::table::{NodeTable, sent_elsewhere, table};
 use crate::{document, fix};
 
 /// One node, judged.
@@ -41,14 +41,14 @@ impl Node {
         };
         let placed = if open { PlacementVerdict::Unknown } else { placed };
         let host = machine.here.topology.host();
-        let fix = fix::lines(&fix::Case {
+        let fix = fix::lines(&fix::FixContext {
             topology,
             pool: &pool,
             seen,
             judgement: &judgement,
             launcher: group.launcher,
             host: &host,
-            situation: seen::situation(&machine, seen),
+            situation: observed_rank::situation(&machine, seen),
             complete: complete && !open,
             binds_behind: group.binds_behind,
         });
@@ -64,7 +64,7 @@ impl Node {
     }
 
     /// What was seen of each, in order.
-    pub fn seen(&self) -> &[Seen] {
+    pub fn seen(&self) -> &[ObservedRank] {
         &self.group.seen
     }
 
@@ -82,7 +82,7 @@ impl Node {
     ///
     /// With `adapters` each rank's network adapter is said too.
     pub fn table(&self, threads: bool, adapters: bool) -> String {
-        table(&Shown { adapters, ..self.shown(threads) })
+        table(&NodeTable { adapters, ..self.shown(threads) })
     }
 
     /// How many ranks a variable sends to another network adapter than the one near their GPU.
@@ -103,8 +103,8 @@ impl Node {
         self.others.into_iter().for_each(|others| others.answer(code));
     }
 
-    fn shown(&self, threads: bool) -> Shown<'_> {
-        Shown {
+    fn shown(&self, threads: bool) -> NodeTable<'_> {
+        NodeTable {
             host: &self.host,
             launch: &self.group.words,
             topology: self.machine.judged_by(),
@@ -151,16 +151,16 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
 
 /// Whether the ranks have the same GPUs in all readings, so that one fix serves all.
 fn have_the_same_gpus(group: &Group) -> bool {
-    let gpus = |seen: &[Seen]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
+    let gpus = |seen: &[ObservedRank]| seen.iter().map(|seen| seen.running.gpus.devices.clone()).collect::<Vec<_>>();
     let first = gpus(&group.seen);
     group.readings.iter().all(|(_, seen)| gpus(seen) == first)
 }
 
 /// The judgement, and the pool that it is made by. By a saved machine that has near PUs where this one has none, far is wrong: they could be had there.
-pub(crate) fn judged(machine: &Machine, seen: &[Seen]) -> (JobResources, Judgement) {
+pub(crate) fn judged(machine: &Machine, seen: &[ObservedRank]) -> (JobResources, Judgement) {
     let topology = machine.judged_by();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(topology)).collect();
-    let pool = seen::pool(seen);
+    let pool = observed_rank::pool(seen);
     let judgement = judge(topology, &pool, &observed);
     let is_open = |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
     match &machine.saved {
@@ -174,8 +174,8 @@ pub(crate) fn judged(machine: &Machine, seen: &[Seen]) -> (JobResources, Judgeme
 }
 
 /// The adapter near the GPU of each that has one GPU.
-fn nics(machine: &Machine, seen: &[Seen]) -> Vec<Option<NearNic>> {
-    let only = |seen: &Seen| match seen.running.gpus.devices.as_deref() {
+fn nics(machine: &Machine, seen: &[ObservedRank]) -> Vec<Option<NearNic>> {
+    let only = |seen: &ObservedRank| match seen.running.gpus.devices.as_deref() {
         Some([one]) => one.pci,
         _ => None,
     };

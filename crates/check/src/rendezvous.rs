@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use stats::IdSet;
 
-use guest::{Guest, Reading};
+use guest::{CardProgress, Guest};
 
 /// How often the first rank looks for cards, and the others for the first rank.
 const LOOK: Duration = Duration::from_millis(2);
@@ -48,7 +48,7 @@ const ANSWER: u8 = 2;
 
 /// The ranks of a node cannot meet.
 #[derive(Debug, thiserror::Error)]
-pub enum RendezvousError {
+pub enum MeetingError {
     /// A process of another user has the name under which these ranks meet.
     #[error(
         "the ranks of this node cannot meet: a process of user {user} uses their name, @{name}; end it, or start the job again"
@@ -87,13 +87,13 @@ pub enum RendezvousError {
 
 /// The name of a launch's meeting on this node, and how long its ranks wait for each other.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct MeetingPlace {
     name: String,
     limit: Duration,
     began: Instant,
 }
 
-impl Place {
+impl MeetingPlace {
     /// The meeting `key` of this user's processes; the time begins now.
     pub fn of(key: &str, limit: Duration) -> Self {
         let mut name = format!("numabench-check-{}-{key}", rustix::process::getuid().as_raw());
@@ -110,21 +110,21 @@ impl Place {
         self.began.elapsed() >= self.limit
     }
 
-    fn system(&self, error: impl Into<io::Error>) -> RendezvousError {
-        RendezvousError::System { name: self.name.clone(), source: error.into() }
+    fn system(&self, error: impl Into<io::Error>) -> MeetingError {
+        MeetingError::System { name: self.name.clone(), source: error.into() }
     }
 
-    fn address(&self) -> Result<SocketAddrUnix, RendezvousError> {
+    fn address(&self) -> Result<SocketAddrUnix, MeetingError> {
         SocketAddrUnix::new_abstract_name(self.name.as_bytes()).map_err(|error| self.system(error))
     }
 
-    fn socket(&self) -> Result<OwnedFd, RendezvousError> {
+    fn socket(&self) -> Result<OwnedFd, MeetingError> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(|error| self.system(error))
     }
 
     /// At the first rank of the node: listens, as soon as nobody else does.
-    pub fn first(self) -> Result<First, RendezvousError> {
+    pub fn first(self) -> Result<First, MeetingError> {
         let address = self.address()?;
         loop {
             let socket = self.socket()?;
@@ -136,7 +136,7 @@ impl Place {
                     if let Ok(stream) = self.connect() {
                         self.is_own(&stream)?;
                     }
-                    return Err(RendezvousError::Taken { name: self.name, seconds: self.limit.as_secs_f64() });
+                    return Err(MeetingError::Taken { name: self.name, seconds: self.limit.as_secs_f64() });
                 }
                 Err(error) => return Err(self.system(error)),
             }
@@ -144,9 +144,9 @@ impl Place {
     }
 
     /// At any other rank: says this, and hears the exit code that the first one gives.
-    pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, RendezvousError> {
+    pub fn join<T: Serialize>(&self, rank: usize, says: &T) -> Result<u8, MeetingError> {
         let card = ranks::wire::to_bytes(&(rank, says));
-        let no_first = |what: &str| Err(RendezvousError::NoFirst { what: what.to_owned() });
+        let no_first = |what: &str| Err(MeetingError::NoFirst { what: what.to_owned() });
         loop {
             let last = self.is_over();
             if let Ok(mut stream) = self.connect() {
@@ -166,17 +166,17 @@ impl Place {
         }
     }
 
-    fn connect(&self) -> Result<UnixStream, RendezvousError> {
+    fn connect(&self) -> Result<UnixStream, MeetingError> {
         let socket = self.socket()?;
         net::connect(&socket, &self.address()?).map_err(|error| self.system(error))?;
         Ok(UnixStream::from(socket))
     }
 
     /// Refuses who is another user.
-    fn is_own(&self, stream: &UnixStream) -> Result<(), RendezvousError> {
+    fn is_own(&self, stream: &UnixStream) -> Result<(), MeetingError> {
         match peer(stream).map_err(|error| self.system(error))? {
             user if user == rustix::process::getuid().as_raw() => Ok(()),
-            user => Err(RendezvousError::NotOurs { name: self.name.clone(), user }),
+            user => Err(MeetingError::NotOurs { name: self.name.clone(), user }),
         }
     }
 
@@ -228,7 +228,7 @@ fn peer(stream: &UnixStream) -> io::Result<u32> {
 
 /// The first rank of a node, which hears the others.
 pub struct First {
-    place: Place,
+    place: MeetingPlace,
     listener: Option<OwnedFd>,
     heard: Vec<UnixStream>,
 }
@@ -243,9 +243,9 @@ impl First {
             guests.extend(self.arrivals());
             let mut moved = guests.len() > came;
             guests.retain_mut(|guest| match guest.card::<T>() {
-                Reading::Begun => true,
-                Reading::Foreign => false,
-                Reading::Whole(rank, says) => {
+                CardProgress::Begun => true,
+                CardProgress::Foreign => false,
+                CardProgress::Whole(rank, says) => {
                     moved = true;
                     if let (1.., true, Ok(stream)) = (rank, rank < size, guest.stream.try_clone())
                         && !said.contains_key(&rank)
@@ -297,8 +297,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// A meeting that no other test and no other process has.
-    fn place(test: &str, limit: Duration) -> Place {
-        Place::of(&format!("{test}-{}", std::process::id()), limit)
+    fn place(test: &str, limit: Duration) -> MeetingPlace {
+        MeetingPlace::of(&format!("{test}-{}", std::process::id()), limit)
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_long_key_is_a_name_that_fits_and_is_still_its_own() {
-        let name = |key: String| Place::of(&key, SHORT).name;
+        let name = |key: String| MeetingPlace::of(&key, SHORT).name;
         let (one, other) = (name("x".repeat(500)), name("x".repeat(500) + "y"));
         assert!(one.len() <= 107 && one != other, "{one} {other}");
         assert_eq!(one, name("x".repeat(500)));

@@ -9,11 +9,11 @@ use stats::{IdSet, PciAddress};
 use topo::Topology;
 use topo::model::TopologySource;
 
-use crate::seen::Seen;
+use crate::observed_rank::ObservedRank;
 use crate::threads;
 
 /// What is shown of a node.
-pub struct Shown<'s> {
+pub struct NodeTable<'s> {
     /// Its name.
     pub host: &'s str,
     /// What started the ranks, and in which job, in words.
@@ -21,7 +21,7 @@ pub struct Shown<'s> {
     /// The machine that it is judged by.
     pub topology: &'s Topology,
     /// The ranks, in order.
-    pub seen: &'s [Seen],
+    pub seen: &'s [ObservedRank],
     /// Ranks of the node that did not come, by their number on it.
     pub missing: &'s IdSet,
     /// What is said of them.
@@ -42,7 +42,7 @@ pub struct Shown<'s> {
     pub fix: &'s [String],
 }
 
-impl Shown<'_> {
+impl NodeTable<'_> {
     /// How much of a rank's memory is on nodes that are not its PUs', from 0 to 1. Not by a saved machine, whose nodes are others.
     pub fn remote_share(&self, rank: usize) -> Option<f64> {
         let near = &self.judgement.ranks[rank].nodes;
@@ -60,7 +60,7 @@ const ROWS: usize = 16;
 const ALIKE: usize = 4;
 
 /// The finding and what puts it right, then the table and the reasons, with a newline at its end.
-pub fn table(shown: &Shown<'_>) -> String {
+pub fn table(shown: &NodeTable<'_>) -> String {
     let nobody = shown.seen.is_empty();
     let found = if nobody { "unknown: no process was found".to_owned() } else { sum(shown) };
     let sent = if shown.adapters { sent_elsewhere(shown.seen, shown.nics) } else { 0 };
@@ -77,7 +77,8 @@ pub fn table(shown: &Shown<'_>) -> String {
     line(&mut text, &format!("judged: {}", shown.launch));
     if let TopologySource::XmlFile { path } = &shown.topology.source {
         // What a line says of memory is said of that machine; what is seen here is not.
-        let memory = if !nobody && shown.seen.iter().all(Seen::is_of_line) { "" } else { "; memory is not judged" };
+        let memory =
+            if !nobody && shown.seen.iter().all(ObservedRank::is_of_line) { "" } else { "; memory is not judged" };
         line(&mut text, &format!("judged by the saved machine {path}, not by this one{memory}"));
     }
     if nobody {
@@ -127,7 +128,7 @@ pub fn table(shown: &Shown<'_>) -> String {
     text
 }
 
-fn in_notes(text: &mut String, shown: &Shown<'_>) {
+fn in_notes(text: &mut String, shown: &NodeTable<'_>) {
     shown.notes.iter().for_each(|note| line(text, &format!("note: {note}")));
 }
 
@@ -142,7 +143,7 @@ fn in_columns<const N: usize>(text: &mut String, rows: &[[String; N]], columns: 
 }
 
 /// The threads of the ranks that have a row: a line for those that are not bound alike, or a row a group.
-fn threads_of(text: &mut String, shown: &Shown<'_>, told: &[usize]) {
+fn threads_of(text: &mut String, shown: &NodeTable<'_>, told: &[usize]) {
     for seen in told.iter().map(|rank| &shown.seen[*rank]) {
         if !shown.threads {
             if let Some(folded) = threads::folded(&seen.threads) {
@@ -156,7 +157,7 @@ fn threads_of(text: &mut String, shown: &Shown<'_>, told: &[usize]) {
 }
 
 /// Ranks whose OpenMP is told to have more threads than they have PUs; those that are told the same are one line.
-fn openmp(text: &mut String, shown: &Shown<'_>) {
+fn openmp(text: &mut String, shown: &NodeTable<'_>) {
     let mut crowded: BTreeMap<(u32, usize), Vec<String>> = BTreeMap::new();
     for seen in shown.seen {
         let both = seen.omp_threads.zip(seen.running.pus.as_ref().map(IdSet::len));
@@ -176,7 +177,7 @@ fn openmp(text: &mut String, shown: &Shown<'_>) {
 }
 
 /// Ranks that a variable sends to another adapter than the one near their GPU.
-fn adapters(text: &mut String, shown: &Shown<'_>) {
+fn adapters(text: &mut String, shown: &NodeTable<'_>) {
     for (rank, seen) in shown.seen.iter().enumerate() {
         let (near, name) = (shown.nics.get(rank).and_then(Option::as_ref), seen.name());
         let Some(near) = near else {
@@ -213,15 +214,15 @@ fn chosen(near: &NearNic, set: &BTreeMap<String, String>) -> String {
 }
 
 /// How many ranks a variable sends to another adapter than the one near their GPU.
-pub fn sent_elsewhere(seen: &[Seen], nics: &[Option<NearNic>]) -> usize {
-    let is_sent = |(seen, near): (&Seen, &Option<NearNic>)| {
+pub fn sent_elsewhere(seen: &[ObservedRank], nics: &[Option<NearNic>]) -> usize {
+    let is_sent = |(seen, near): (&ObservedRank, &Option<NearNic>)| {
         near.as_ref().is_some_and(|near| !nic::elsewhere(near, &seen.nic_variables).is_empty())
     };
     seen.iter().zip(nics).filter(|both| is_sent(*both)).count()
 }
 
 /// The ranks that have a row, the wrong ones first, and the line that stands for the others.
-fn told(shown: &Shown<'_>) -> (Vec<usize>, Option<String>) {
+fn told(shown: &NodeTable<'_>) -> (Vec<usize>, Option<String>) {
     let all: Vec<usize> = (0..shown.seen.len()).collect();
     if all.len() <= ROWS {
         return (all, None);
@@ -247,7 +248,7 @@ fn told(shown: &Shown<'_>) -> (Vec<usize>, Option<String>) {
 }
 
 /// What was found, a line each; many of a kind by the first of them.
-fn findings(text: &mut String, shown: &Shown<'_>) {
+fn findings(text: &mut String, shown: &NodeTable<'_>) {
     let mut by_kind: BTreeMap<_, Vec<&Finding>> = BTreeMap::new();
     for finding in &shown.judgement.findings {
         by_kind.entry((std::cmp::Reverse(finding.weight), finding.kind)).or_default().push(finding);
@@ -270,7 +271,7 @@ fn line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-fn policy(seen: &Seen) -> String {
+fn policy(seen: &ObservedRank) -> String {
     let policy = &seen.running.policy;
     match policy.mode {
         None => "?".to_owned(),
@@ -280,13 +281,13 @@ fn policy(seen: &Seen) -> String {
 }
 
 /// `3: 12 MiB`, the node with most of it first; two nodes at most. And how much is on nodes that are not its PUs', where some is.
-fn pages(seen: &Seen, remote: Option<f64>) -> String {
+fn pages(seen: &ObservedRank, remote: Option<f64>) -> String {
     let percent = (remote.unwrap_or(0.0) * 100.0).round();
     let remote = if percent >= 1.0 { format!(" ({percent:.0} % remote)") } else { String::new() };
     by_node(seen) + &remote
 }
 
-fn by_node(seen: &Seen) -> String {
+fn by_node(seen: &ObservedRank) -> String {
     let Some(nodes) = &seen.running.pages.nodes else { return "?".to_owned() };
     let mut nodes: Vec<(u32, u64)> = nodes.iter().map(|pages| (pages.node, pages.bytes)).collect();
     nodes.sort_by_key(|(node, bytes)| (std::cmp::Reverse(*bytes), *node));
@@ -307,7 +308,7 @@ fn rounded(bytes: u64) -> String {
 }
 
 /// `2 0000:c9:00.0`; of several their number.
-fn gpus(shown: &Shown<'_>, seen: &Seen) -> String {
+fn gpus(shown: &NodeTable<'_>, seen: &ObservedRank) -> String {
     let index = |pci: PciAddress| shown.index(pci).map_or_else(|| "?".to_owned(), |index| index.to_string());
     match seen.running.gpus.devices.as_deref() {
         None => "?".to_owned(),
@@ -325,7 +326,7 @@ fn gpus(shown: &Shown<'_>, seen: &Seen) -> String {
 }
 
 /// `WRONG: 1 of 8 ranks, 2 unknown`, `unknown: 2 of 8 ranks`, `well placed: 8 of 8 ranks`. Ranks that did not answer are unknown ones.
-fn sum(shown: &Shown<'_>) -> String {
+fn sum(shown: &NodeTable<'_>) -> String {
     let count = |wanted: PlacementVerdict| shown.judgement.ranks.iter().filter(|rank| rank.placed == wanted).count();
     let all = shown.seen.len() + shown.missing.len();
     let unknown = count(PlacementVerdict::Unknown) + shown.missing.len();

@@ -14,13 +14,13 @@ use topo::process::{MemoryPolicy, PolicyMode};
 use topo::running::{ClosedGpu, NodePages, Pages, ProcessThreads, Running, ThreadGroup, UsableGpus};
 use topo::visibility::Visible;
 
-use super::fix::{Case, lines};
-use super::seen::{Seen, pool};
-use super::table::{Shown, table};
+use super::fix::{FixContext, lines};
+use super::observed_rank::{ObservedRank, pool};
+use super::table::{NodeTable, table};
 use crate::written_machine::{address, machine, set};
 
 /// Rank `rank` on these PUs with these GPUs.
-fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
+fn rank(rank: usize, pus: &str, gpus: &[u8]) -> ObservedRank {
     let whole = |index: &u8| Visible { pci: Some(address(*index)), part: None };
     let policy = MemoryPolicy {
         mode: Some(PolicyMode::Default),
@@ -50,7 +50,7 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
             in_use: None,
         },
     };
-    Seen {
+    ObservedRank {
         rank: Some(rank),
         running,
         pool_pus: set("0-15"),
@@ -63,12 +63,12 @@ fn rank(rank: usize, pus: &str, gpus: &[u8]) -> Seen {
 }
 
 /// The fix for these ranks, which this launcher started.
-fn fix(seen: &[Seen], launcher: Option<Launcher>, situation: Situation) -> Vec<String> {
+fn fix(seen: &[ObservedRank], launcher: Option<Launcher>, situation: Situation) -> Vec<String> {
     let (topology, pool) = (machine(), pool(seen));
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool, &observed);
     let (topology, pool, judgement) = (&topology, &pool, &judgement);
-    lines(&Case {
+    lines(&FixContext {
         topology,
         pool,
         seen,
@@ -82,7 +82,7 @@ fn fix(seen: &[Seen], launcher: Option<Launcher>, situation: Situation) -> Vec<S
 }
 
 /// Rank 0 has a GPU of node 1 and a PU of node 0, rank 1 the other way round.
-fn swapped() -> [Seen; 2] {
+fn swapped() -> [ObservedRank; 2] {
     [rank(0, "0", &[0]), rank(1, "4", &[2])]
 }
 
@@ -128,7 +128,7 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(&seen), &observed);
     assert!(judgement.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu));
-    let shown = Shown {
+    let shown = NodeTable {
         host: "n7",
         launch: "2 ranks of srun here",
         topology: &topology,
@@ -147,17 +147,17 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
 }
 
 /// What the table says of these on the small machine, with these adapters.
-fn shown(seen: &[Seen], nics: &[Option<NearNic>], threads: bool, missing: &str) -> String {
+fn shown(seen: &[ObservedRank], nics: &[Option<NearNic>], threads: bool, missing: &str) -> String {
     told(seen, nics, (threads, false), missing)
 }
 
 /// The same, with each rank's adapter on demand.
-fn told(seen: &[Seen], nics: &[Option<NearNic>], (threads, adapters): (bool, bool), missing: &str) -> String {
+fn told(seen: &[ObservedRank], nics: &[Option<NearNic>], (threads, adapters): (bool, bool), missing: &str) -> String {
     let topology = machine();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(seen), &observed);
     let complete = missing.is_empty();
-    table(&Shown {
+    table(&NodeTable {
         host: "n7",
         launch: "processes looked at from outside",
         topology: &topology,
@@ -251,7 +251,7 @@ fn ranks_that_did_not_answer_are_counted_and_nobody_is_no_table() {
 #[test]
 fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
     let topology = machine();
-    let seen: Vec<Seen> =
+    let seen: Vec<ObservedRank> =
         (0..256).map(|number| if number == 200 { rank(number, "0", &[0]) } else { rank(number, "4-7", &[]) }).collect();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let mut judgement = judge(&topology, &pool(&seen), &observed);
@@ -263,7 +263,7 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         .enumerate()
         .filter(|(rank, _)| *rank != 200)
         .for_each(|(_, rank)| rank.placed = PlacementVerdict::Well);
-    let shown = Shown {
+    let shown = NodeTable {
         host: "n7",
         launch: "256 ranks of srun here",
         topology: &topology,

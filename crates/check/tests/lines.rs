@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use check::{Asked, CheckError, Looked, Whom, look};
+use check::{CheckError, CheckRequest, Looked, Whom, look};
 use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
 use placement::judge::PlacementVerdict;
@@ -87,7 +87,7 @@ fn judged(
     site: &SlurmFiles,
 ) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let whom = Whom::Line(line.to_owned(), site.clone());
-    let asked = Asked { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
+    let asked = CheckRequest { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {
             let placed = match node.placed() {

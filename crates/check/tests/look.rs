@@ -5,19 +5,19 @@ use std::thread;
 use std::time::Duration;
 
 use check::machine::MachineError;
-use check::{Asked, CheckError, Looked, Whom, look};
+use check::{CheckError, CheckRequest, Looked, Whom, look};
 use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
 use ranks::Launch;
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
-fn asked(whom: Whom) -> Asked {
-    Asked { whom, input: None, driver_gpus: None, wait: Duration::from_secs(20) }
+fn asked(whom: Whom) -> CheckRequest {
+    CheckRequest { whom, input: None, driver_gpus: None, wait: Duration::from_secs(20) }
 }
 
 /// Rank `rank` of two that nobody launched.
-fn of_two(rank: usize) -> Result<Asked, ranks::NoSuchRank> {
+fn of_two(rank: usize) -> Result<CheckRequest, ranks::NoSuchRank> {
     Ok(asked(Whom::Launch(Launch::sensed(|_| None).told(Some(rank), Some(2))?)))
 }
 
@@ -38,8 +38,8 @@ fn the_first_rank_judges_both_and_the_other_ends_as_it_is_told() -> Done {
 
 #[test]
 fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
-    let refused = |asked: &Asked| look(asked).err();
-    let saved = Asked { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
+    let refused = |asked: &CheckRequest| look(asked).err();
+    let saved = CheckRequest { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
     assert!(matches!(refused(&saved), Some(CheckError::Machine(MachineError::Saved(_)))));
     assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
     let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), SlurmFiles::default())));

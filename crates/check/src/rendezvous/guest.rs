@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 const LONGEST_CARD: usize = 16 << 20;
 
 /// How far a card has come.
-pub enum Reading<T> {
+pub enum CardProgress<T> {
     /// Not to its end.
     Begun,
     /// The rank, and what it says.
@@ -32,28 +32,28 @@ impl Guest {
     }
 
     /// Reads what has come.
-    pub fn card<T: DeserializeOwned>(&mut self) -> Reading<T> {
+    pub fn card<T: DeserializeOwned>(&mut self) -> CardProgress<T> {
         let mut part = [0; 1 << 14];
         loop {
             match self.stream.read(&mut part) {
-                Ok(0) => return Reading::Foreign,
+                Ok(0) => return CardProgress::Foreign,
                 Ok(count) => self.bytes.extend_from_slice(&part[..count]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Reading::Foreign,
+                Err(_) => return CardProgress::Foreign,
             }
             if self.bytes.len() > LONGEST_CARD {
-                return Reading::Foreign;
+                return CardProgress::Foreign;
             }
         }
-        let Some((length, card)) = self.bytes.split_first_chunk::<8>() else { return Reading::Begun };
+        let Some((length, card)) = self.bytes.split_first_chunk::<8>() else { return CardProgress::Begun };
         let length = u64::from_le_bytes(*length);
         if length > LONGEST_CARD as u64 {
-            return Reading::Foreign;
+            return CardProgress::Foreign;
         }
         if (card.len() as u64) < length {
-            return Reading::Begun;
+            return CardProgress::Begun;
         }
-        ranks::wire::from_bytes(card).map_or(Reading::Foreign, |(rank, says)| Reading::Whole(rank, says))
+        ranks::wire::from_bytes(card).map_or(CardProgress::Foreign, |(rank, says)| CardProgress::Whole(rank, says))
     }
 }

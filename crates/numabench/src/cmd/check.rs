@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ::check::{Asked, Looked, Node, Whom};
+use ::check::{CheckError, Looked, Node, Whom};
 use launchers::site::SlurmFiles;
 use placement::judge::PlacementVerdict;
 use ranks::Launch;
@@ -56,7 +56,7 @@ fn look(args: &Check) -> Result<Exit, Fault> {
     }
 }
 
-fn asked(args: &Check) -> Result<Asked, Fault> {
+fn asked(args: &Check) -> Result<CheckRequest, Fault> {
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
         Some(line) => {
@@ -70,7 +70,7 @@ fn asked(args: &Check) -> Result<Asked, Fault> {
     // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
     let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
     let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
-    Ok(Asked { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
+    Ok(CheckRequest { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
 }
 
 /// Shows the node, and says what its placement is as an exit code.

@@ -8,7 +8,7 @@ use ranks::Launch;
 
 /// Whom to look at, and how.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct CheckRequest {
     /// Whom.
     pub whom: Whom,
     /// The saved hwloc XML file of the machine that they are judged by; `None`: this machine.

@@ -22,7 +22,7 @@ pub const LAUNCH_LINE: &str = "the launch line";
 
 /// What is seen of one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ObservedRank {
     /// Its number in its launch, where it is a rank.
     pub rank: Option<usize>,
     /// The process.
@@ -41,7 +41,7 @@ pub struct Seen {
     pub pus_unknown: Option<String>,
 }
 
-impl Seen {
+impl ObservedRank {
     /// This process.
     pub fn of_this(machine: &Machine, launch: &Launch) -> Result<Self, NoProcess> {
         let variables = environment(Who::This).unwrap_or_default();
@@ -182,20 +182,20 @@ impl Seen {
 }
 
 /// What is known of the step where these ranks were seen.
-pub fn situation(machine: &Machine, all: &[Seen]) -> Situation {
+pub fn situation(machine: &Machine, all: &[ObservedRank]) -> Situation {
     let cpus = machine.here.step.as_ref().map(|step| &step.cpus);
     let owns_node = cpus.and_then(|cpus| match (cpus.not_in_step.is_empty(), cpus.untold.is_empty()) {
         (false, _) => Some(false),
         (true, true) => Some(true),
         (true, false) => None,
     });
-    let refused = |seen: &Seen| seen.running.gpus.refused.as_ref().map(|refused| !refused.is_empty());
+    let refused = |seen: &ObservedRank| seen.running.gpus.refused.as_ref().map(|refused| !refused.is_empty());
     let refused: Option<Vec<bool>> = all.iter().map(refused).collect();
     Situation { owns_node, slurm: None, gpus_are_confined: refused.map(|all| all.contains(&true)) }
 }
 
 /// What all of them could have had together: also what each has that runs, for that is certainly theirs.
-pub fn pool(all: &[Seen]) -> JobResources {
+pub fn pool(all: &[ObservedRank]) -> JobResources {
     let mut pool = JobResources::default();
     for seen in all {
         let own = seen.running.pus.as_ref().filter(|_| !seen.is_of_line());
