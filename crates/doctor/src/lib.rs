@@ -1,14 +1,14 @@
 //! Which settings of this node cost placement or bandwidth: the library behind `numabench doctor`.
 //!
 //! ```text
-//! files under a root, NVML's word, answers of calls ─► Facts ─► checks ─► verdict, exit code
-//! facts/                                               plain    judge/    answer
+//! files under a root, NVML's word, answers of calls ─► SystemFacts ─► checks ─► Diagnosis: verdict, exit code
+//! facts/                                               plain          judge/    diagnosis
 //! ```
 //!
 //! Facts are read and not judged, judging reads nothing: so each check is tried on trees of files of machines that are right and that are wrong. Nothing is
 //! measured, no GPU is worked on, nothing is changed. Drawing is `render`'s, the document's form `report`'s.
 
-mod answer;
+mod diagnosis;
 pub mod facts;
 mod judge;
 
@@ -19,8 +19,8 @@ use topo::fs_root::FsRoot;
 use topo::gpu_class::NVIDIA;
 use topo::settings::Setting;
 
-pub use answer::{Answer, answer};
-pub use facts::{Asked, Facts};
+pub use diagnosis::{Diagnosis, answer};
+pub use facts::{FactSources, SystemFacts};
 pub use judge::checks;
 
 /// Looks at this machine, with `survey` as what belongs together: this machine's, or that of a saved file.
@@ -29,7 +29,7 @@ pub fn look(survey: &Survey) -> Vec<Check> {
     let variable = |name: &str| std::env::var(name).ok();
     let has_nvidia = survey.topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
     let nvidia = has_nvidia.then(topo::nvidia_health);
-    checks(&Facts::read(Asked { survey, root: &root, variable: &variable, nvidia, calls: placing_calls() }))
+    checks(&SystemFacts::read(FactSources { survey, root: &root, variable: &variable, nvidia, calls: placing_calls() }))
 }
 
 /// What the machine as it is saved says by itself.

@@ -24,15 +24,12 @@ const REASONS: &[(&str, &str)] = &[(
 
 /// Names that two types had before this was checked, and have without a reason: the list only gets shorter.
 const WITHOUT_REASON: &[&str] = &[
-    "Adapters",
-    "Answer",
     "Asked",
     "Case",
     "Cell",
     "Command",
     "Compared",
     "Contend",
-    "Device",
     "Difference",
     "Direction",
     "Doing",

@@ -6,7 +6,7 @@ use topo::fs_root::FsRoot;
 
 /// What there is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Adapters {
+pub struct RdmaAdapters {
     /// InfiniBand and RoCE devices (`mlx5_0`), and Slingshot's (`cxi0`).
     pub rdma: Vec<String>,
     /// The module that hands NVIDIA's memory to RDMA, where one is loaded.
@@ -21,12 +21,12 @@ pub struct Adapters {
 const PEER_MODULES: [&str; 2] = ["nvidia_peermem", "nv_peer_mem"];
 
 /// Reads it.
-pub fn adapters(root: &FsRoot) -> Adapters {
+pub fn adapters(root: &FsRoot) -> RdmaAdapters {
     let names = ["infiniband", "cxi"].map(|class| root.names(&format!("/sys/class/{class}")));
     let loaded = |module: &&&str| root.exists(&format!("/sys/module/{module}"));
     let release = root.text("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release.split(['.', '-']).map_while(|part| part.parse().ok());
-    Adapters {
+    RdmaAdapters {
         rdma: names.concat(),
         peer_module: PEER_MODULES.iter().find(loaded).copied(),
         is_open_driver: root.text("/proc/driver/nvidia/version").ok().map(|text| text.contains("Open Kernel Module")),

@@ -20,14 +20,14 @@ const MOST: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigSpace {
     /// The PCI Express capability.
-    pub express: Seen<Express>,
+    pub express: ConfigField<Express>,
     /// The control register of access control services.
-    pub acs: Seen<u16>,
+    pub acs: ConfigField<u16>,
 }
 
 /// Something that may be out of sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen<T> {
+pub enum ConfigField<T> {
     /// The part that would hold it was not given to this user.
     Hidden,
     /// The device has none.
@@ -67,25 +67,25 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16_at(bytes, at)?) | u32::from(u16_at(bytes, at + 2)?) << 16)
 }
 
-fn express(bytes: &[u8]) -> Seen<Express> {
-    let Some(status) = u16_at(bytes, STATUS) else { return Seen::Hidden };
+fn express(bytes: &[u8]) -> ConfigField<Express> {
+    let Some(status) = u16_at(bytes, STATUS) else { return ConfigField::Hidden };
     if status & HAS_LIST == 0 {
-        return Seen::Absent;
+        return ConfigField::Absent;
     }
     let mut at = bytes.get(LIST).copied().unwrap_or_default() & 0xfc;
     for _ in 0..MOST {
         if at == 0 {
-            return Seen::Absent;
+            return ConfigField::Absent;
         }
         let (Some(id), Some(next)) = (bytes.get(usize::from(at)), bytes.get(usize::from(at) + 1)) else {
-            return Seen::Hidden;
+            return ConfigField::Hidden;
         };
         if *id == EXPRESS {
-            return express_at(bytes, usize::from(at)).map_or(Seen::Hidden, Seen::Is);
+            return express_at(bytes, usize::from(at)).map_or(ConfigField::Hidden, ConfigField::Is);
         }
         at = next & 0xfc;
     }
-    Seen::Absent
+    ConfigField::Absent
 }
 
 fn express_at(bytes: &[u8], at: usize) -> Option<Express> {
@@ -101,22 +101,22 @@ fn express_at(bytes: &[u8], at: usize) -> Option<Express> {
     })
 }
 
-fn acs(bytes: &[u8]) -> Seen<u16> {
+fn acs(bytes: &[u8]) -> ConfigField<u16> {
     let mut at = EXTENDED;
     for _ in 0..MOST {
-        let Some(header) = u32_at(bytes, at) else { return Seen::Hidden };
+        let Some(header) = u32_at(bytes, at) else { return ConfigField::Hidden };
         if header == 0 || header == u32::MAX {
-            return Seen::Absent;
+            return ConfigField::Absent;
         }
         if header & 0xffff == ACS {
-            return u16_at(bytes, at + 6).map_or(Seen::Hidden, Seen::Is);
+            return u16_at(bytes, at + 6).map_or(ConfigField::Hidden, ConfigField::Is);
         }
         at = (header >> 20) as usize & 0xffc;
         if at < EXTENDED {
-            return Seen::Absent;
+            return ConfigField::Absent;
         }
     }
-    Seen::Absent
+    ConfigField::Absent
 }
 
 #[cfg(test)]
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn both_capabilities_are_found_behind_others() {
         let seen = ConfigSpace::of(&port(0x001d));
-        assert_eq!(seen.acs, Seen::Is(0x001d));
+        assert_eq!(seen.acs, ConfigField::Is(0x001d));
         let express = Express { is_switch_port: true, payload: 256, payload_most: 512, read_request: 512 };
-        assert_eq!(seen.express, Seen::Is(express));
+        assert_eq!(seen.express, ConfigField::Is(express));
         assert_ne!(0x001d & REDIRECTS, 0);
         assert_eq!(0x0011 & REDIRECTS, 0, "source validation and upstream forwarding send nothing elsewhere");
     }
@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn what_an_ordinary_user_is_not_given_is_hidden_and_not_absent() {
         let short = ConfigSpace::of(&port(0)[..64]);
-        assert_eq!((short.express, short.acs), (Seen::Hidden, Seen::Hidden));
+        assert_eq!((short.express, short.acs), (ConfigField::Hidden, ConfigField::Hidden));
         let old = ConfigSpace::of(&port(0)[..256]);
-        assert!(matches!((old.express, old.acs), (Seen::Is(_), Seen::Hidden)));
-        assert_eq!(ConfigSpace::of(&[]), ConfigSpace { express: Seen::Hidden, acs: Seen::Hidden });
+        assert!(matches!((old.express, old.acs), (ConfigField::Is(_), ConfigField::Hidden)));
+        assert_eq!(ConfigSpace::of(&[]), ConfigSpace { express: ConfigField::Hidden, acs: ConfigField::Hidden });
         let mut without = port(0);
         without[0x100..0x104].fill(0);
         without[STATUS] = 0;
-        assert_eq!(ConfigSpace::of(&without), ConfigSpace { express: Seen::Absent, acs: Seen::Absent });
+        assert_eq!(ConfigSpace::of(&without), ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent });
     }
 
     #[test]
@@ -166,6 +166,6 @@ mod tests {
         let mut round = port(0);
         round[0x41] = 0x40;
         round[0x100..0x104].copy_from_slice(&(0x0001_u32 | 0x100 << 20).to_le_bytes());
-        assert_eq!(ConfigSpace::of(&round), ConfigSpace { express: Seen::Absent, acs: Seen::Absent });
+        assert_eq!(ConfigSpace::of(&round), ConfigSpace { express: ConfigField::Absent, acs: ConfigField::Absent });
     }
 }

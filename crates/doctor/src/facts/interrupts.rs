@@ -3,7 +3,7 @@
 use stats::{IdSet, PciAddress};
 use topo::fs_root::FsRoot;
 
-use super::pci::{Device, Kind};
+use super::pci::{PciDevice, PciDeviceKind};
 
 /// The interrupts of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Interrupts {
     /// The device.
     pub pci: PciAddress,
     /// What it is.
-    pub kind: Kind,
+    pub kind: PciDeviceKind,
     /// What it is called in sentences.
     pub name: String,
     /// The PUs that each of its interrupts is sent to, as far as the kernel says.
@@ -21,11 +21,11 @@ pub struct Interrupts {
 }
 
 /// Those of devices whose local cores are known.
-pub fn interrupts(root: &FsRoot, devices: &[Device]) -> Vec<Interrupts> {
+pub fn interrupts(root: &FsRoot, devices: &[PciDevice]) -> Vec<Interrupts> {
     devices.iter().filter_map(|device| of(root, device)).collect()
 }
 
-fn of(root: &FsRoot, device: &Device) -> Option<Interrupts> {
+fn of(root: &FsRoot, device: &PciDevice) -> Option<Interrupts> {
     let numbers = root.names(&format!("/sys/bus/pci/devices/{}/msi_irqs", device.pci));
     if numbers.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use topo::fs_root::FsRoot;
 
-use super::pci::Device;
+use super::pci::PciDevice;
 
 /// How device addresses are translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Iommu {
 }
 
 /// Reads it.
-pub fn iommu(root: &FsRoot, devices: &[Device]) -> Iommu {
+pub fn iommu(root: &FsRoot, devices: &[PciDevice]) -> Iommu {
     let line = root.text("/proc/cmdline").unwrap_or_default();
     let about = |word: &&str| word.contains("iommu");
     let mut groups: Vec<u32> = devices.iter().filter_map(|device| Some(device.group.as_ref()?.0)).collect();

@@ -4,7 +4,7 @@ use topo::fs_root::{FsRoot, value_of};
 
 /// What is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MemorySettings {
     /// vm.zone_reclaim_mode.
     pub zone_reclaim: Option<u32>,
     /// The size of the file system at /dev/shm, bytes; without an option it is half of the memory.
@@ -30,11 +30,11 @@ pub enum Shm {
 }
 
 /// Reads it.
-pub fn memory(root: &FsRoot) -> Memory {
+pub fn memory(root: &FsRoot) -> MemorySettings {
     let meminfo = root.lines("/proc/meminfo", &["MemTotal", "SwapTotal", "SwapFree"]).unwrap_or_default();
     let kib = |key| value_of(&meminfo, key)?.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024);
     let (swap, free) = (kib("SwapTotal"), kib("SwapFree"));
-    Memory {
+    MemorySettings {
         zone_reclaim: root.text("/proc/sys/vm/zone_reclaim_mode").ok().and_then(|text| text.parse().ok()),
         shm: root.lines_holding("/proc/self/mountinfo", " /dev/shm ").map_or(Shm::Unknown, |lines| shm(&lines)),
         total_bytes: kib("MemTotal"),

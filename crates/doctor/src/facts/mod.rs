@@ -21,7 +21,7 @@ use topo::fs_root::FsRoot;
 use topo::gpu_health::GpuHealth;
 
 /// What is known from elsewhere than files.
-pub struct Asked<'a> {
+pub struct FactSources<'a> {
     /// The machine.
     pub survey: &'a Survey,
     /// Where files are read.
@@ -35,17 +35,17 @@ pub struct Asked<'a> {
 }
 
 /// What is known of a node.
-pub struct Facts<'a> {
+pub struct SystemFacts<'a> {
     /// The machine.
     pub survey: &'a Survey,
     /// What a measurement depends on, as results carry it.
     pub environment: Environment,
     /// GPUs and network adapters with the bridges above them.
-    pub devices: Vec<pci::Device>,
+    pub devices: Vec<pci::PciDevice>,
     /// How device addresses are translated.
     pub iommu: iommu::Iommu,
     /// Memory.
-    pub memory: memory::Memory,
+    pub memory: memory::MemorySettings,
     /// Cores.
     pub cpu: cpu::Cpu,
     /// Where devices' interrupts go.
@@ -57,7 +57,7 @@ pub struct Facts<'a> {
     /// Whether an MPS daemon answers here.
     pub mps: bool,
     /// Adapters that can reach GPU memory by themselves, and what the kernel has for that.
-    pub adapters: adapters::Adapters,
+    pub adapters: adapters::RdmaAdapters,
     /// What the calls that place a thread answered.
     pub calls: PlacingCalls,
     /// Slurm's configuration; `None` where there is no Slurm.
@@ -66,10 +66,10 @@ pub struct Facts<'a> {
     pub pod: Option<pod::Pod>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> SystemFacts<'a> {
     /// Reads them.
-    pub fn read(asked: Asked<'a>) -> Self {
-        let Asked { survey, root, variable, nvidia, calls } = asked;
+    pub fn read(asked: FactSources<'a>) -> Self {
+        let FactSources { survey, root, variable, nvidia, calls } = asked;
         let devices = pci::devices(root, survey);
         Self {
             survey,

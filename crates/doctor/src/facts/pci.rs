@@ -13,7 +13,7 @@ use super::config_space::ConfigSpace;
 
 /// What a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PciDeviceKind {
     /// A GPU.
     Gpu,
     /// A network adapter.
@@ -22,9 +22,9 @@ pub enum Kind {
 
 /// A GPU or an adapter.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct PciDevice {
     /// What it is.
-    pub kind: Kind,
+    pub kind: PciDeviceKind,
     /// What it is called in sentences: `GPU 0`, `mlx5_0`.
     pub name: String,
     /// Its address.
@@ -62,23 +62,30 @@ fn carries_messages(nic: &topo::Nic) -> bool {
 }
 
 /// The devices of this machine, GPUs first; without adapters that carry no messages of programs.
-pub fn devices(root: &FsRoot, survey: &Survey) -> Vec<Device> {
+pub fn devices(root: &FsRoot, survey: &Survey) -> Vec<PciDevice> {
     let topology = &survey.topology;
     let gpu = |gpu: &topo::model::Gpu| {
         // Copies of a GPU that hangs on its CPU otherwise do not use the PCIe link that it shows.
         let link = gpu.link.clone().filter(|_| topology.host_link(gpu).is_none());
-        device(root, Kind::Gpu, format!("GPU {}", gpu.index), gpu.pci, link, &gpu.locality)
+        device(root, PciDeviceKind::Gpu, format!("GPU {}", gpu.index), gpu.pci, link, &gpu.locality)
     };
     let adapter = |nic: &topo::Nic| {
         let name = nic.os_devices.first().cloned().unwrap_or_else(|| format!("adapter {}", nic.pci));
-        device(root, Kind::Adapter, name, nic.pci, nic.link.clone(), &nic.locality)
+        device(root, PciDeviceKind::Adapter, name, nic.pci, nic.link.clone(), &nic.locality)
     };
     let whole = topology.gpus.iter().filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0));
     let adapters = survey.nics.iter().filter(|nic| carries_messages(nic));
     whole.map(gpu).chain(adapters.map(adapter)).collect()
 }
 
-fn device(root: &FsRoot, kind: Kind, name: String, pci: PciAddress, link: Option<Link>, locality: &Locality) -> Device {
+fn device(
+    root: &FsRoot,
+    kind: PciDeviceKind,
+    name: String,
+    pci: PciAddress,
+    link: Option<Link>,
+    locality: &Locality,
+) -> PciDevice {
     let folder = format!("/sys/bus/pci/devices/{pci}");
     let folders = folders(&root.target(&folder).unwrap_or_default());
     let ends_at = |folder: &&String| link.as_ref().is_some_and(|link| link.source.ends_with(last(folder)));
@@ -92,7 +99,7 @@ fn device(root: &FsRoot, kind: Kind, name: String, pci: PciAddress, link: Option
         address: last(folder).to_owned(),
         config: ConfigSpace::of(&root.bytes(&format!("{folder}/config")).unwrap_or_default()),
     };
-    Device {
+    PciDevice {
         kind,
         name,
         pci,

@@ -4,7 +4,7 @@ use report::doctor::{Check, Part};
 use topo::gpu_class::NVIDIA;
 
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const GPU_MEMORY: Probe = Probe {
     name: "gpu.adapter-access",
@@ -16,7 +16,7 @@ const GPU_MEMORY: Probe = Probe {
 /// Linux has had DMA-BUF for RDMA since this version.
 const DMA_BUF: (u32, u32) = (5, 12);
 
-pub(super) fn gpu_memory(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn gpu_memory(facts: &SystemFacts<'_>) -> Option<Check> {
     let found = &facts.adapters;
     if found.rdma.is_empty() || facts.survey.topology.gpus.is_empty() {
         return None;

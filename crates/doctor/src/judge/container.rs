@@ -3,7 +3,7 @@
 use report::doctor::{Check, Part};
 
 use super::probe::Probe;
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const SOURCE: &str =
     "Docker, Seccomp security profiles for Docker (significant syscalls blocked by the default profile)";
@@ -33,12 +33,12 @@ const PAGES: Probe = Probe {
 };
 
 /// A kernel without NUMA has no such calls.
-fn is_without_numa(facts: &Facts<'_>, why: &str) -> bool {
+fn is_without_numa(facts: &SystemFacts<'_>, why: &str) -> bool {
     why.contains("os error 38") && facts.survey.topology.machine_has_one_node()
 }
 
 fn answered(
-    facts: &Facts<'_>,
+    facts: &SystemFacts<'_>,
     probe: &Probe,
     (call, change): (&str, &str),
     answer: &Result<(), String>,
@@ -50,15 +50,15 @@ fn answered(
     }
 }
 
-pub(super) fn affinity(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn affinity(facts: &SystemFacts<'_>) -> Option<Check> {
     answered(facts, &AFFINITY, ("sched_setaffinity", WITH_PROFILE), &facts.calls.affinity)
 }
 
-pub(super) fn memory_policy(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn memory_policy(facts: &SystemFacts<'_>) -> Option<Check> {
     answered(facts, &POLICY, ("set_mempolicy", WITH_CAPABILITY), &facts.calls.memory_policy)
 }
 
-pub(super) fn page_nodes(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn page_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
     // move_pages is refused with any capability; get_mempolicy, which answers the same of one page, is not.
     let (call, answer) = match &facts.calls.page_nodes {
         Ok(call) => (*call, Ok(())),

@@ -6,8 +6,8 @@ use stats::units::counted;
 
 use super::HOST;
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
-use crate::facts::pci::Kind;
+use crate::facts::SystemFacts;
+use crate::facts::pci::PciDeviceKind;
 
 const GOVERNOR: Probe = Probe {
     name: "cpu.governor",
@@ -42,7 +42,7 @@ const QUICK: [&str; 1] = ["performance"];
 /// Drivers that choose frequencies themselves, for which "powersave" is the usual word and the preference says how.
 const OWN_CHOICE: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "intel_cpufreq"];
 
-pub(super) fn governor(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn governor(facts: &SystemFacts<'_>) -> Option<Check> {
     let Some(governor) = facts.probe("cpu.governor") else {
         return if facts.is_virtual() {
             GOVERNOR.open("none in this virtual machine; its host decides", HOST)
@@ -64,7 +64,7 @@ pub(super) fn governor(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn isolated(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn isolated(facts: &SystemFacts<'_>) -> Option<Check> {
     let allowed = &facts.survey.topology.allowed.pus;
     let isolated = facts.cpu.isolated.and(allowed);
     if facts.cpu.isolated.is_empty() && facts.cpu.tickless.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn isolated(facts: &Facts<'_>) -> Option<Check> {
     )
 }
 
-pub(super) fn threads(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let most = topology.cores.iter().map(|core| core.pus.len()).max()?;
     // The kernel's words run together: see sysfs-devices-system-cpu.
@@ -126,7 +126,7 @@ pub(super) fn threads(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn interrupts(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
     let local = |pci| {
         let of = facts.devices.iter().find(|device| device.pci == pci)?;
         Some(of.locality.pus.or(&of.locality.outside_pus)).filter(|pus: &IdSet| !pus.is_empty())
@@ -143,7 +143,7 @@ pub(super) fn interrupts(facts: &Facts<'_>) -> Option<Check> {
         let of_kind = known.iter().filter(|(one, local)| one.kind == kind && is_far(&one.pus, local));
         of_kind.map(|(one, _)| one.name.as_str()).collect()
     };
-    let (adapters, gpus) = (far(Kind::Adapter), far(Kind::Gpu));
+    let (adapters, gpus) = (far(PciDeviceKind::Adapter), far(PciDeviceKind::Gpu));
     let change = "let irqbalance place them by node, or write local PUs to /proc/irq/N/smp_affinity_list (Mellanox: set_irq_affinity_bynode.sh)";
     match (adapters.is_empty(), gpus.is_empty()) {
         (false, _) => INTERRUPTS.costs(format!("all interrupts of {} arrive on far cores", listed(&adapters)), change),

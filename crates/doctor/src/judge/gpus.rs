@@ -6,7 +6,7 @@ use topo::gpu_health::{FabricState, GpuHealth, OneGpu};
 
 use super::NVML;
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const PERSISTENCE: Probe = Probe {
     name: "gpu.persistence",
@@ -69,7 +69,7 @@ const RESET: &str =
     "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker where errors come again";
 
 /// The driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
-fn told<'f>(facts: &'f Facts<'_>, probe: &Probe, costs: bool) -> Option<Result<&'f GpuHealth, Option<Check>>> {
+fn told<'f>(facts: &'f SystemFacts<'_>, probe: &Probe, costs: bool) -> Option<Result<&'f GpuHealth, Option<Check>>> {
     Some(facts.nvidia.as_ref()?.as_ref().map_err(|why| match costs {
         true => probe.open(why.clone(), NVML),
         false => probe.unknown(why.clone(), NVML),
@@ -77,11 +77,11 @@ fn told<'f>(facts: &'f Facts<'_>, probe: &Probe, costs: bool) -> Option<Result<&
 }
 
 /// The GPUs of which this holds.
-fn those(facts: &Facts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
+fn those(facts: &SystemFacts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
     health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
 }
 
-pub(super) fn persistence(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match told(facts, &PERSISTENCE, false)? {
         Ok(health) => health,
         Err(check) => return check,
@@ -94,7 +94,7 @@ pub(super) fn persistence(facts: &Facts<'_>) -> Option<Check> {
     health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
 }
 
-pub(super) fn mig(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
     let divided: Vec<String> =
         facts.amd.iter().filter_map(|gpu| Some(format!("{} {}", gpu.name, gpu.partition.as_ref()?))).collect();
     if !divided.is_empty() {
@@ -116,7 +116,7 @@ pub(super) fn mig(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn ecc(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
     let errors =
         |name: &str, count: u64| format!("{} of memory, not corrected, on {name}", counted(count as usize, "error"));
     if !facts.amd.is_empty() {
@@ -154,7 +154,7 @@ pub(super) fn ecc(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn confidential(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match told(facts, &CONFIDENTIAL, true)? {
         Ok(health) => health,
         Err(check) => return check,
@@ -165,7 +165,7 @@ pub(super) fn confidential(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn shared_use(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match told(facts, &SHARED, false)? {
         Ok(health) => health,
         Err(check) => return check,
@@ -184,7 +184,7 @@ pub(super) fn shared_use(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn fabric(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn fabric(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match told(facts, &FABRIC, true)? {
         Ok(health) => health,
         Err(check) => return check,
@@ -201,7 +201,7 @@ pub(super) fn fabric(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn power(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
     const CHANGE: &str =
         "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site limits power on purpose";
     let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
@@ -237,7 +237,7 @@ pub(super) fn power(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn processes(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match told(facts, &PROCESSES, true)? {
         Ok(health) => health,
         Err(check) => return check,

@@ -6,9 +6,9 @@ use topo::gpu_class::AMD;
 
 use super::probe::{Probe, listed};
 use super::{NVML, ROOT};
-use crate::facts::Facts;
-use crate::facts::config_space::{Express, Seen};
-use crate::facts::pci::{Device, Kind};
+use crate::facts::SystemFacts;
+use crate::facts::config_space::{ConfigField, Express};
+use crate::facts::pci::{PciDevice, PciDeviceKind};
 
 const LINK: Probe = Probe {
     name: "pcie.link",
@@ -34,10 +34,10 @@ const WINDOW: Probe = Probe {
 /// Reads of less than this at once leave a link idle between them, bytes.
 const LEAST_READ: u32 = 256;
 
-pub(super) fn link(facts: &Facts<'_>) -> Option<Check> {
-    let linked: Vec<&Device> = facts.devices.iter().filter(|device| device.link.is_some()).collect();
+pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
+    let linked: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.link.is_some()).collect();
     if linked.is_empty() {
-        let hidden = facts.devices.iter().filter(|device| device.kind == Kind::Gpu || !facts.is_virtual());
+        let hidden = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu || !facts.is_virtual());
         let names: Vec<&str> = hidden.map(|device| device.name.as_str()).collect();
         let over_pcie = facts.survey.topology.gpus.iter().any(|gpu| facts.survey.topology.host_link(gpu).is_none());
         return match names[..] {
@@ -58,7 +58,7 @@ pub(super) fn link(facts: &Facts<'_>) -> Option<Check> {
 }
 
 /// How a device's link is less than both of its ends can. A GPU without work trains its link down, so that its generation now says nothing.
-fn slower(device: &Device) -> Option<String> {
+fn slower(device: &PciDevice) -> Option<String> {
     let link = device.link.as_ref()?;
     let (above_generation, above_width) = device.above;
     let least = |own: Option<u8>, above: Option<u8>| own.into_iter().chain(above).min();
@@ -68,7 +68,7 @@ fn slower(device: &Device) -> Option<String> {
     {
         return Some(format!("{}: x{now}, and both ends can x{most}", device.name));
     }
-    if let (Some(now), Some(most), Kind::Adapter) = (link.generation, generation, device.kind)
+    if let (Some(now), Some(most), PciDeviceKind::Adapter) = (link.generation, generation, device.kind)
         && now < most
     {
         return Some(format!("{}: generation {now}, and both ends can {most}", device.name));
@@ -81,10 +81,11 @@ fn slower(device: &Device) -> Option<String> {
     None
 }
 
-pub(super) fn payload(facts: &Facts<'_>) -> Option<Check> {
-    let express =
-        |device: &Device| -> Vec<Seen<Express>> { device.path.iter().map(|port| port.config.express).collect() };
-    let with_path: Vec<(&Device, Vec<Seen<Express>>)> =
+pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
+    let express = |device: &PciDevice| -> Vec<ConfigField<Express>> {
+        device.path.iter().map(|port| port.config.express).collect()
+    };
+    let with_path: Vec<(&PciDevice, Vec<ConfigField<Express>>)> =
         facts.devices.iter().map(|device| (device, express(device))).filter(|(_, path)| !path.is_empty()).collect();
     if with_path.is_empty() {
         return None;
@@ -93,14 +94,14 @@ pub(super) fn payload(facts: &Facts<'_>) -> Option<Check> {
     if facts.is_virtual() {
         return PAYLOAD.open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
     }
-    if with_path.iter().all(|(_, path)| path[0] == Seen::Hidden) {
+    if with_path.iter().all(|(_, path)| path[0] == ConfigField::Hidden) {
         return PAYLOAD.open("the kernel shows an ordinary user no packet sizes", ROOT);
     }
     let mut small = Vec::new();
     let mut sizes = Vec::new();
     for (device, path) in &with_path {
         let ports: Vec<Express> =
-            path.iter().filter_map(|seen| if let Seen::Is(port) = seen { Some(*port) } else { None }).collect();
+            path.iter().filter_map(|seen| if let ConfigField::Is(port) = seen { Some(*port) } else { None }).collect();
         let Some(own) = ports.first() else { continue };
         let most = ports.iter().map(|port| port.payload_most).min().unwrap_or(own.payload_most);
         if own.payload < most {
@@ -120,9 +121,9 @@ pub(super) fn payload(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn window(facts: &Facts<'_>) -> Option<Check> {
-    let gpus: Vec<&Device> = facts.devices.iter().filter(|device| device.kind == Kind::Gpu).collect();
-    let shown = |device: &&Device| {
+pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
+    let gpus: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).collect();
+    let shown = |device: &&PciDevice| {
         let memory = memory_bytes(facts, device);
         Some((device.name.clone(), device.window_bytes?, memory))
     };
@@ -151,7 +152,7 @@ pub(super) fn window(facts: &Facts<'_>) -> Option<Check> {
 }
 
 /// A GPU's memory, by its driver.
-fn memory_bytes(facts: &Facts<'_>, device: &Device) -> Option<u64> {
+fn memory_bytes(facts: &SystemFacts<'_>, device: &PciDevice) -> Option<u64> {
     let is_amd = facts.survey.topology.gpu_at(device.pci).is_some_and(|gpu| gpu.vendor_id == AMD);
     if is_amd {
         return facts.amd.iter().find(|gpu| gpu.name == device.name)?.memory_bytes.map(|(all, _)| all);

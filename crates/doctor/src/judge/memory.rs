@@ -4,7 +4,7 @@ use report::doctor::{Check, Part};
 use stats::units::rounded_size;
 
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 use crate::facts::memory::Shm;
 
 const BALANCING: Probe = Probe {
@@ -68,7 +68,7 @@ const HUGE_SHARE: u64 = 10;
 /// Who knows a file of the kernel that cannot be read here.
 const UNREADABLE: &str = "a user outside of this container";
 
-pub(super) fn numa_balancing(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn numa_balancing(facts: &SystemFacts<'_>) -> Option<Check> {
     let Some(value) = facts.probe("kernel.numa_balancing") else {
         return if facts.survey.topology.machine_has_one_node() {
             None
@@ -83,7 +83,7 @@ pub(super) fn numa_balancing(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn transparent_huge_pages(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn transparent_huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
     match facts.probe("memory.transparent_huge_pages") {
         Some(mode) if mode == "never" => {
             THP.costs("never", "as root: echo madvise >/sys/kernel/mm/transparent_hugepage/enabled (or always)")
@@ -93,7 +93,7 @@ pub(super) fn transparent_huge_pages(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn zone_reclaim(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn zone_reclaim(facts: &SystemFacts<'_>) -> Option<Check> {
     match facts.memory.zone_reclaim {
         Some(0) => RECLAIM.ok("off"),
         Some(mode) if facts.survey.topology.machine_has_one_node() => {
@@ -104,7 +104,7 @@ pub(super) fn zone_reclaim(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn memlock(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn memlock(facts: &SystemFacts<'_>) -> Option<Check> {
     let limit = facts.probe("limits.memlock_soft_bytes")?;
     let Ok(bytes) = limit.parse::<u64>() else { return MEMLOCK.ok("unlimited") };
     let size = rounded_size(bytes);
@@ -118,7 +118,7 @@ pub(super) fn memlock(facts: &Facts<'_>) -> Option<Check> {
     MEMLOCK.costs(format!("{size}, with {} here", listed(&facts.adapters.rdma)), change)
 }
 
-pub(super) fn shm(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn shm(facts: &SystemFacts<'_>) -> Option<Check> {
     match (&facts.memory.shm, facts.memory.total_bytes) {
         (Shm::Unknown, _) => SHM.unknown("the list of mounts cannot be read", UNREADABLE),
         (Shm::Missing, _) => SHM.costs(
@@ -136,7 +136,7 @@ pub(super) fn shm(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn swap(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn swap(facts: &SystemFacts<'_>) -> Option<Check> {
     let (all, used) = (facts.memory.swap_bytes?, facts.memory.swap_used_bytes?);
     if all == 0 {
         return SWAP.ok("none");
@@ -152,7 +152,7 @@ pub(super) fn swap(facts: &Facts<'_>) -> Option<Check> {
     SWAP.ok(format!("hardly any of {of} in use"))
 }
 
-pub(super) fn huge_pages(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
     let pages = &facts.survey.huge_pages;
     let mut idle = Vec::new();
     for one in pages {

@@ -18,7 +18,7 @@ mod slurm;
 
 use report::doctor::Check;
 
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 /// Who knows what this user is not shown.
 const ROOT: &str = "root";
@@ -28,8 +28,8 @@ const HOST: &str = "the administrator of the virtual machine's host";
 const NVML: &str = "NVIDIA's libnvidia-ml.so.1 (nvidia-smi -q)";
 
 /// Every check that applies here, part by part.
-pub fn checks(facts: &Facts<'_>) -> Vec<Check> {
-    let all: [fn(&Facts<'_>) -> Option<Check>; 41] = [
+pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
+    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 41] = [
         peers::acs,
         peers::iommu,
         links::link,

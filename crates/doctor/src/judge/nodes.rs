@@ -8,7 +8,7 @@ use topo::model::{NodeKind, Rung, Topology};
 
 use super::HOST;
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const PER_PACKAGE: Probe = Probe {
     name: "memory.nodes-per-package",
@@ -55,7 +55,7 @@ fn divisible(model: &str) -> Option<(&'static str, usize)> {
     }
 }
 
-pub(super) fn nodes_per_package(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let counts: Vec<usize> = topology.packages.iter().map(|package| nodes_of(topology, &package.pus)).collect();
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
@@ -82,7 +82,7 @@ pub(super) fn nodes_per_package(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn gpu_locality(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn gpu_locality(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let unknown = |gpu: &&topo::model::Gpu| gpu.locality.rung == Rung::Unknown;
     let unknown: Vec<String> = topology.gpus.iter().filter(unknown).map(|gpu| format!("GPU {}", gpu.index)).collect();
@@ -99,7 +99,7 @@ pub(super) fn gpu_locality(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn grace_mode(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let gpu = topology.gpus.iter().find(|gpu| gpu.coherence() == Some(Coherence::C2c))?;
     let nodes: IdSet = topology
@@ -118,7 +118,7 @@ pub(super) fn grace_mode(facts: &Facts<'_>) -> Option<Check> {
     )
 }
 
-pub(super) fn without_cpus(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let with = |kind: NodeKind, allowed: bool| -> IdSet {
         let wanted = topology.nodes.iter().filter(|node| node.kind == kind && (node.allowed || !allowed));

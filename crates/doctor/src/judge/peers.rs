@@ -5,9 +5,9 @@ use stats::units::counted;
 
 use super::probe::{Probe, listed};
 use super::{HOST, NVML, ROOT};
-use crate::facts::Facts;
-use crate::facts::config_space::{REDIRECTS, Seen};
-use crate::facts::pci::{Device, Kind, Port};
+use crate::facts::SystemFacts;
+use crate::facts::config_space::{ConfigField, REDIRECTS};
+use crate::facts::pci::{PciDevice, PciDeviceKind, Port};
 
 const ACS: Probe = Probe {
     name: "pcie.acs",
@@ -31,23 +31,23 @@ const PEER_ACCESS: Probe = Probe {
 };
 
 /// Devices that copies can go between.
-fn have_peers(facts: &Facts<'_>) -> bool {
-    let gpus = facts.devices.iter().filter(|device| device.kind == Kind::Gpu).count();
+fn have_peers(facts: &SystemFacts<'_>) -> bool {
+    let gpus = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).count();
     gpus > 1 || gpus == 1 && facts.devices.len() > 1
 }
 
-pub(super) fn acs(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn acs(facts: &SystemFacts<'_>) -> Option<Check> {
     if !have_peers(facts) {
         return None;
     }
-    let bridges: Vec<(&Device, &Port)> =
+    let bridges: Vec<(&PciDevice, &Port)> =
         facts.devices.iter().flat_map(|device| device.path.iter().skip(1).map(move |port| (device, port))).collect();
     if bridges.is_empty() {
         return ACS.open("no bridge above the GPUs and adapters is visible here", HOST);
     }
     // A root port sends all to the CPU anyway: only a switch has a shorter way.
-    let switch_port = |port: &Port| matches!(port.config.express, Seen::Is(express) if express.is_switch_port);
-    let redirects = |port: &Port| matches!(port.config.acs, Seen::Is(control) if control & REDIRECTS != 0);
+    let switch_port = |port: &Port| matches!(port.config.express, ConfigField::Is(express) if express.is_switch_port);
+    let redirects = |port: &Port| matches!(port.config.acs, ConfigField::Is(control) if control & REDIRECTS != 0);
     let mut wrong: Vec<&str> = bridges
         .iter()
         .filter(|(_, port)| switch_port(port) && redirects(port))
@@ -69,8 +69,8 @@ pub(super) fn acs(facts: &Facts<'_>) -> Option<Check> {
         };
         return ACS.costs(seen, change);
     }
-    let may_switch = |port: &Port| switch_port(port) || port.config.express == Seen::Hidden;
-    if bridges.iter().any(|(_, port)| may_switch(port) && port.config.acs == Seen::Hidden) {
+    let may_switch = |port: &Port| switch_port(port) || port.config.express == ConfigField::Hidden;
+    if bridges.iter().any(|(_, port)| may_switch(port) && port.config.acs == ConfigField::Hidden) {
         return ACS.open("the kernel shows an ordinary user no access control services", ROOT);
     }
     let switches = bridges.iter().filter(|(_, port)| switch_port(port)).count();
@@ -81,11 +81,11 @@ pub(super) fn acs(facts: &Facts<'_>) -> Option<Check> {
     })
 }
 
-pub(super) fn iommu(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
     if facts.devices.is_empty() {
         return None;
     }
-    let translated = |device: &&Device| {
+    let translated = |device: &&PciDevice| {
         let kind = device.group.as_ref().and_then(|(_, kind)| kind.as_deref());
         kind.is_some_and(|kind| kind.starts_with("DMA"))
     };
@@ -108,7 +108,7 @@ pub(super) fn iommu(facts: &Facts<'_>) -> Option<Check> {
             IOMMU.ok(format!("off{options}"))
         };
     }
-    let grouped: Vec<&Device> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
+    let grouped: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.group.is_some()).collect();
     if grouped.iter().all(|device| device.group.as_ref().is_some_and(|(_, kind)| kind.is_some())) {
         return IOMMU
             .ok(format!("on, and passes addresses through; {} groups of devices{options}", facts.iommu.groups));
@@ -116,9 +116,9 @@ pub(super) fn iommu(facts: &Facts<'_>) -> Option<Check> {
     IOMMU.open(format!("on, and how it translates is not shown{options}"), ROOT)
 }
 
-pub(super) fn peer_access(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn peer_access(facts: &SystemFacts<'_>) -> Option<Check> {
     let nvidia = facts.nvidia.as_ref()?;
-    if facts.devices.iter().filter(|device| device.kind == Kind::Gpu).count() < 2 {
+    if facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).count() < 2 {
         return None;
     }
     let health = match nvidia {

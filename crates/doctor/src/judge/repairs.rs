@@ -4,7 +4,7 @@ use report::doctor::{Check, Part};
 
 use super::NVML;
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const REPAIRS: Probe = Probe {
     name: "gpu.repairs",
@@ -13,7 +13,7 @@ const REPAIRS: Probe = Probe {
     source: "NVIDIA, GPU Memory Error Management (row remapping); Dynamic Page Retirement",
 };
 
-pub(super) fn repairs(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn repairs(facts: &SystemFacts<'_>) -> Option<Check> {
     let health = match facts.nvidia.as_ref()? {
         Ok(health) => health,
         Err(why) => return REPAIRS.unknown(why.clone(), NVML),

@@ -5,7 +5,7 @@ use stats::IdSet;
 use topo::model::{Gpu, NodeKind, Rung};
 
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 
 const CPUS: Probe = Probe {
     name: "cpu.cpuset",
@@ -43,7 +43,7 @@ const POD: Probe = Probe {
     source: "Kubernetes, Control CPU Management Policies on the Node",
 };
 
-pub(super) fn cpus(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let (topology, allowed) = (&facts.survey.topology, &facts.survey.topology.allowed);
     let online = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
     let seen = format!("PUs {} of {}", allowed.pus, online.len());
@@ -61,7 +61,7 @@ pub(super) fn cpus(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn memory_nodes(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let allowed = &topology.allowed;
     let near: IdSet = topology
@@ -87,12 +87,12 @@ pub(super) fn memory_nodes(facts: &Facts<'_>) -> Option<Check> {
 }
 
 /// The GPUs that are this process's, as far as its step says.
-fn own_gpus<'f>(facts: &'f Facts<'_>) -> Vec<&'f Gpu> {
+fn own_gpus<'f>(facts: &'f SystemFacts<'_>) -> Vec<&'f Gpu> {
     let mine = facts.survey.step.as_ref().map(|step| &step.gpus.share.usable).filter(|usable| !usable.is_empty());
     facts.survey.topology.gpus.iter().filter(|gpu| mine.is_none_or(|mine| mine.contains(gpu.index))).collect()
 }
 
-pub(super) fn near_gpus(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let (probe, change) = match (&facts.pod, &facts.survey.step) {
         (Some(_), _) => (
             &NEAR[2],
@@ -127,7 +127,7 @@ pub(super) fn near_gpus(facts: &Facts<'_>) -> Option<Check> {
     probe.costs(format!("this process has none of the cores near {}", listed(&far)), change)
 }
 
-pub(super) fn pod(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn pod(facts: &SystemFacts<'_>) -> Option<Check> {
     let pod = facts.pod.as_ref()?;
     let topology = &facts.survey.topology;
     let online = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));

@@ -10,7 +10,7 @@ use stats::units::counted;
 use topo::model::{Gpu, Topology};
 
 use super::probe::{Probe, listed};
-use crate::facts::Facts;
+use crate::facts::SystemFacts;
 use crate::facts::slurm::Slurm;
 
 const GRES: Probe = Probe {
@@ -46,7 +46,7 @@ const MEND: &str = "put what `numabench place --emit gres-conf` prints into gres
 const FIRST_RENDER_NODE: usize = 128;
 const SITE: &str = "the site's administrators (slurm.conf cannot be read here)";
 
-pub(super) fn gres_cores(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = facts.slurm.as_ref()?;
     let topology = &facts.survey.topology;
     if topology.gpus.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn gres_cores(facts: &Facts<'_>) -> Option<Check> {
 }
 
 /// What is wrong with the cores of Slurm's GPU at this place in its list; `None` where nothing is, or nobody says what is near.
-fn wrong(facts: &Facts<'_>, at: usize, listed: &GresGpu) -> Option<String> {
+fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String> {
     let topology = &facts.survey.topology;
     let gpu = gpu_of(facts, at, listed)?;
     let near = near_pus(gpu)?;
@@ -130,7 +130,7 @@ fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
 }
 
 /// The GPU that a line is about: by its file, else by its number in the file's name, else by its place.
-fn gpu_of<'f>(facts: &'f Facts<'_>, at: usize, listed: &GresGpu) -> Option<&'f Gpu> {
+fn gpu_of<'f>(facts: &'f SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<&'f Gpu> {
     let survey = facts.survey;
     let Some(file) = &listed.file else { return survey.topology.gpus.get(at) };
     let has = |identity: &&topo::identity::Identity| identity.device_files.iter().any(|one| one.path == *file);
@@ -144,7 +144,7 @@ fn gpu_of<'f>(facts: &'f Facts<'_>, at: usize, listed: &GresGpu) -> Option<&'f G
     survey.topology.gpus.get(number.unwrap_or(at))
 }
 
-pub(super) fn binding(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn binding(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = read(facts)?;
     let plugins = slurm.parameters.get("taskplugin").map_or("none", String::as_str);
     if ["affinity", "cgroup"].iter().any(|plugin| plugins.contains(plugin)) {
@@ -157,11 +157,11 @@ pub(super) fn binding(facts: &Facts<'_>) -> Option<Check> {
 }
 
 /// The configuration, where one can be read.
-fn read<'f>(facts: &'f Facts<'_>) -> Option<&'f Slurm> {
+fn read<'f>(facts: &'f SystemFacts<'_>) -> Option<&'f Slurm> {
     facts.slurm.as_ref().filter(|slurm| slurm.folder.is_some())
 }
 
-pub(super) fn cgroup(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = read(facts)?;
     let is_on = |name: &str| {
         slurm
@@ -186,7 +186,7 @@ pub(super) fn cgroup(facts: &Facts<'_>) -> Option<Check> {
     }
 }
 
-pub(super) fn sockets(facts: &Facts<'_>) -> Option<Check> {
+pub(super) fn sockets(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = read(facts)?;
     let wanted = socket(&facts.survey.topology);
     let set = slurm.parameters.get("slurmdparameters").map_or("", String::as_str).to_lowercase();

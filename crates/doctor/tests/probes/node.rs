@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{fs, io};
 
-use doctor::{Asked, Facts, checks};
+use doctor::{FactSources, SystemFacts, checks};
 use engine::PlacingCalls;
 use report::doctor::Check;
 use stats::{IdSet, PciAddress};
@@ -205,14 +205,14 @@ impl Node {
     pub fn checks(&self) -> Vec<Check> {
         let root = FsRoot::at(self.folder.path());
         let variable = |name: &str| self.variables.get(name).cloned();
-        let asked = Asked {
+        let asked = FactSources {
             survey: &self.survey,
             root: &root,
             variable: &variable,
             nvidia: self.nvidia.clone(),
             calls: self.calls.clone(),
         };
-        checks(&Facts::read(asked))
+        checks(&SystemFacts::read(asked))
     }
 }
 

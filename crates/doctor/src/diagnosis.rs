@@ -4,7 +4,7 @@ use report::doctor::{Check, State};
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Diagnosis {
     /// Sentences, the first of which is the answer.
     pub verdict: Vec<String>,
     /// 0, 5 or 6.
@@ -12,7 +12,7 @@ pub struct Answer {
 }
 
 /// What these checks come to: 5 where one costs placement or bandwidth, else 6 where one that could is unknown, else 0.
-pub fn answer(checks: &[Check]) -> Answer {
+pub fn answer(checks: &[Check]) -> Diagnosis {
     let named = |holds: fn(&Check) -> bool| -> Vec<&str> {
         checks.iter().filter(|check| holds(check)).map(|check| check.name.as_str()).collect()
     };
@@ -41,7 +41,7 @@ pub fn answer(checks: &[Check]) -> Answer {
         (true, false) => 6,
         (true, true) => 0,
     };
-    Answer { verdict, exit_code }
+    Diagnosis { verdict, exit_code }
 }
 
 /// Who could know what is unknown, each once.
