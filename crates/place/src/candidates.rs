@@ -8,15 +8,15 @@ use topo::model::Rung;
 use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
-use crate::asked::Asked;
 use crate::error::PlaceError;
+use crate::request::PlaceRequest;
 
 /// More NUMA nodes than this are not tried one by one: the time for measuring is not theirs alone.
 const NODES_AT_MOST: usize = 4;
 
 /// One way to place the ranks, and what its turns gave.
 #[derive(Clone)]
-pub struct Way {
+pub struct PlaceCandidate {
     /// Its name.
     pub name: String,
     /// What it does, in words.
@@ -31,7 +31,7 @@ pub struct Way {
     pub against_leader: Option<TwoSampleComparison>,
 }
 
-impl Way {
+impl PlaceCandidate {
     /// A way that was not measured.
     pub fn new(name: impl Into<String>, what: impl Into<String>, places: NodePlaces) -> Self {
         Self { name: name.into(), what: what.into(), places, turns: Vec::new(), trouble: None, against_leader: None }
@@ -39,34 +39,34 @@ impl Way {
 }
 
 /// The ways there are, the recommended one first, and what was measured of them.
-pub struct Found {
+pub struct Candidates {
     /// At least one.
-    ways: Vec<Way>,
+    ways: Vec<PlaceCandidate>,
     /// What was measured.
     pub measured: Option<Measured>,
     /// What the user should know.
     pub notes: Vec<String>,
 }
 
-impl Found {
+impl Candidates {
     /// The only way, not measured.
-    pub fn only(way: Way) -> Self {
+    pub fn only(way: PlaceCandidate) -> Self {
         Self { ways: vec![way], measured: None, notes: Vec::new() }
     }
 
     /// Several ways; the recommended one is at `recommended`.
-    pub fn measured(mut ways: Vec<Way>, recommended: usize, measured: Measured, notes: Vec<String>) -> Self {
+    pub fn measured(mut ways: Vec<PlaceCandidate>, recommended: usize, measured: Measured, notes: Vec<String>) -> Self {
         ways[..=recommended].rotate_right(1);
         Self { ways, measured: Some(measured), notes }
     }
 
     /// The way to take.
-    pub fn recommended(&self) -> &Way {
+    pub fn recommended(&self) -> &PlaceCandidate {
         &self.ways[0]
     }
 
     /// All of them.
-    pub fn ways(&self) -> &[Way] {
+    pub fn ways(&self) -> &[PlaceCandidate] {
         &self.ways
     }
 }
@@ -75,15 +75,15 @@ impl Found {
 ///
 /// # Errors
 /// [`PlaceError`]: GPUs or PUs that the machine does not have, or ranks that do not fit on it.
-pub fn planned(asked: &Asked, survey: &Survey) -> Result<Way, PlaceError> {
+pub fn planned(asked: &PlaceRequest, survey: &Survey) -> Result<PlaceCandidate, PlaceError> {
     let gpus = gpus(asked, &available(asked, survey))?;
     let ask = ask(asked, &survey.topology, gpus);
     let places = recommend(&survey.topology, &ask)?;
-    Ok(Way::new(ask.strategy.name(), what(ask.strategy), places))
+    Ok(PlaceCandidate::new(ask.strategy.name(), what(ask.strategy), places))
 }
 
 /// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices variables.
-fn available(asked: &Asked, survey: &Survey) -> Vec<Target> {
+fn available(asked: &PlaceRequest, survey: &Survey) -> Vec<Target> {
     let mut targets = Target::gpus_of(&survey.topology);
     let known = survey.visibility.iter().filter(|_| asked.input.is_none());
     for (visibility, devices) in known.filter_map(|one| Some((one, one.devices.as_ref()?))) {
@@ -98,7 +98,7 @@ fn available(asked: &Asked, survey: &Survey) -> Vec<Target> {
 }
 
 /// What is asked to be placed, with these GPUs.
-pub fn ask(asked: &Asked, topology: &Topology, gpus: GpuChoice) -> Ask {
+pub fn ask(asked: &PlaceRequest, topology: &Topology, gpus: GpuChoice) -> Ask {
     Ask {
         ranks: asked.ranks,
         gpus,
@@ -111,14 +111,14 @@ pub fn ask(asked: &Asked, topology: &Topology, gpus: GpuChoice) -> Ask {
 }
 
 /// The cores asked for each rank, or those that its threads need: a core each, or with `--smt` a hardware thread.
-pub fn cores_per_rank(asked: &Asked, topology: &Topology) -> Option<usize> {
+pub fn cores_per_rank(asked: &PlaceRequest, topology: &Topology) -> Option<usize> {
     let usable = topology.cores.iter().map(|core| core.pus.and(&topology.allowed.pus).len()).filter(|pus| *pus > 0);
     let each = if asked.smt { usable.min().unwrap_or(1) } else { 1 };
     asked.cores_per_rank.or_else(|| Some(asked.threads?.div_ceil(each)))
 }
 
 /// The GPUs that are named, of these.
-pub fn gpus(asked: &Asked, available: &[Target]) -> Result<GpuChoice, PlaceError> {
+pub fn gpus(asked: &PlaceRequest, available: &[Target]) -> Result<GpuChoice, PlaceError> {
     match &asked.gpus {
         GpuList::None => Ok(GpuChoice::None),
         GpuList::Some(selection) => {
@@ -144,10 +144,12 @@ fn what(strategy: Strategy) -> &'static str {
 
 /// The ways worth measuring: close, spread and compact, and where the platform does not say where a device is, all ranks on each NUMA node.
 /// Those that come to the same places are one; the notes say which.
-pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<String>), PlaceError> {
-    let mut ways: Vec<Way> = Vec::new();
+pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<PlaceCandidate>, Vec<String>), PlaceError> {
+    let mut ways: Vec<PlaceCandidate> = Vec::new();
     let mut notes = Vec::new();
-    let mut add = |way: Way| match ways.iter().find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
+    let mut add = |way: PlaceCandidate| match ways
+        .iter()
+        .find(|other| pus_and_nodes(&other.places) == pus_and_nodes(&way.places))
     {
         Some(same) => {
             notes.push(format!("{} gives the same placement as {} here: it is measured once", way.name, same.name))
@@ -156,7 +158,7 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<
     };
     for strategy in [Strategy::Close, Strategy::Spread, Strategy::Compact] {
         let ask = Ask { strategy, ..ask.clone() };
-        add(Way::new(strategy.name(), what(strategy), recommend(topology, &ask)?));
+        add(PlaceCandidate::new(strategy.name(), what(strategy), recommend(topology, &ask)?));
     }
     let close = recommend(topology, &Ask { strategy: Strategy::Close, ..ask.clone() })?;
     if close.places.iter().any(|place| place.rung == Some(Rung::Unknown)) {
@@ -168,7 +170,7 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<Way>, Vec<
                 let ask = Ask { strategy: Strategy::Compact, pus: Some(pus), ..ask.clone() };
                 // A node with too few cores is no way to place them.
                 let Ok(places) = recommend(topology, &ask) else { continue };
-                add(Way::new(format!("node-{node}"), format!("all ranks on NUMA node {node}"), places));
+                add(PlaceCandidate::new(format!("node-{node}"), format!("all ranks on NUMA node {node}"), places));
             }
         }
     }

@@ -54,7 +54,7 @@ impl Turned {
 }
 
 /// What all turns gave.
-pub struct Outcome {
+pub struct TurnResults {
     /// By candidate.
     pub turned: Vec<Turned>,
     /// What the values say; `None` where there are none.
@@ -114,13 +114,13 @@ pub fn recommended(standing: &Ranking) -> usize {
 }
 
 /// Whether the values have not said which way to take.
-pub fn undecided(outcome: &Outcome) -> bool {
+pub fn undecided(outcome: &TurnResults) -> bool {
     outcome.standing.as_ref().is_none_or(|standing| finding(standing) == MeasuredFinding::Undecided)
 }
 
 /// How a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum PlaceDecision {
     /// The values say which way to take.
     Decided,
     /// They do not.
@@ -132,12 +132,12 @@ pub enum Ended {
 }
 
 /// How it ended.
-pub fn ended(outcome: &Outcome) -> Ended {
+pub fn ended(outcome: &TurnResults) -> PlaceDecision {
     match &outcome.standing {
-        None => Ended::NoFigure,
-        Some(_) if outcome.turned.iter().any(|turned| turned.is_out()) => Ended::Partial,
-        Some(_) if undecided(outcome) => Ended::Undecided,
-        Some(_) => Ended::Decided,
+        None => PlaceDecision::NoFigure,
+        Some(_) if outcome.turned.iter().any(|turned| turned.is_out()) => PlaceDecision::Partial,
+        Some(_) if undecided(outcome) => PlaceDecision::Undecided,
+        Some(_) => PlaceDecision::Decided,
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     }
 
     /// What becomes of recorded turns, by candidate; a turn without a figure failed. A turn takes a second of 60.
-    fn replayed(recorded: &[&[Option<f64>]]) -> Outcome {
+    fn replayed(recorded: &[&[Option<f64>]]) -> TurnResults {
         let how = How { max_time: Duration::from_secs(60), ..HOW };
         let mut turned: Vec<Turned> = recorded.iter().map(|_| Turned::default()).collect();
         let mut taken = 0;
@@ -217,13 +217,13 @@ mod tests {
             }
             if let Some(ended_early) = over(&turned, Duration::from_secs(taken), &how) {
                 let standing = standing(&turned, how.seed);
-                return Outcome { turned, standing, ended_early };
+                return TurnResults { turned, standing, ended_early };
             }
         }
         unreachable!("the time is up at last")
     }
 
-    fn found(outcome: &Outcome) -> (Option<(usize, RankingVerdict)>, Vec<usize>) {
+    fn found(outcome: &TurnResults) -> (Option<(usize, RankingVerdict)>, Vec<usize>) {
         let standing = outcome.standing.as_ref().map(|standing| (standing.leader, standing.finding));
         (standing, outcome.turned.iter().map(|turned| turned.turns.len()).collect())
     }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// What is found of candidates with these turns, which one is recommended, and how it ended.
-    fn measured(candidates: &[Vec<f64>]) -> (MeasuredFinding, usize, Ended) {
+    fn measured(candidates: &[Vec<f64>]) -> (MeasuredFinding, usize, PlaceDecision) {
         let standing = best(candidates, LOOKS, 1);
         let turned = candidates.iter().map(|rates| Turned {
             turns: rates
@@ -274,7 +274,7 @@ mod tests {
                 .collect(),
             ..Turned::default()
         });
-        let outcome = Outcome { turned: turned.collect(), standing: standing.clone(), ended_early: None };
+        let outcome = TurnResults { turned: turned.collect(), standing: standing.clone(), ended_early: None };
         let found = standing.as_ref().map_or(MeasuredFinding::Undecided, finding);
         (found, standing.as_ref().map_or(0, recommended), ended(&outcome))
     }
@@ -282,18 +282,21 @@ mod tests {
     #[test]
     fn spread_ranks_that_are_faster_than_near_ones_are_recommended_as_on_leonardo() {
         // The published figures of a rank: 7.4 GB/s near, 9.0 spread over both NUMA nodes.
-        assert_eq!(measured(&[around(7.4), around(9.0)]), (MeasuredFinding::Best, 1, Ended::Decided));
+        assert_eq!(measured(&[around(7.4), around(9.0)]), (MeasuredFinding::Best, 1, PlaceDecision::Decided));
     }
 
     #[test]
     fn near_ranks_that_are_faster_are_recommended_as_on_lumi() {
-        assert_eq!(measured(&[around(17.6), around(11.4), around(7.5)]), (MeasuredFinding::Best, 0, Ended::Decided));
+        assert_eq!(
+            measured(&[around(17.6), around(11.4), around(7.5)]),
+            (MeasuredFinding::Best, 0, PlaceDecision::Decided)
+        );
     }
 
     #[test]
     fn of_ways_that_are_as_fast_the_first_is_recommended_whichever_leads() {
         let found = measured(&[around(10.0), around(10.02), around(5.0)]);
-        assert_eq!(found, (MeasuredFinding::NoMeasurableDifference, 0, Ended::Decided));
+        assert_eq!(found, (MeasuredFinding::NoMeasurableDifference, 0, PlaceDecision::Decided));
     }
 
     #[test]
@@ -305,13 +308,17 @@ mod tests {
                 .collect()
         };
         let small = measured(&[noisy(10.0, 2.0), noisy(10.03, 2.0)]);
-        assert_eq!(small, (MeasuredFinding::NoMeasurableDifference, 0, Ended::Decided));
+        assert_eq!(small, (MeasuredFinding::NoMeasurableDifference, 0, PlaceDecision::Decided));
         let large = measured(&[noisy(10.0, 30.0), noisy(10.5, 30.0)]);
-        assert_eq!(large, (MeasuredFinding::Undecided, 0, Ended::Undecided), "the topology's word stands until then");
+        assert_eq!(
+            large,
+            (MeasuredFinding::Undecided, 0, PlaceDecision::Undecided),
+            "the topology's word stands until then"
+        );
     }
 
     #[test]
     fn without_any_figure_there_is_no_result() {
-        assert_eq!(measured(&[Vec::new(), Vec::new()]), (MeasuredFinding::Undecided, 0, Ended::NoFigure));
+        assert_eq!(measured(&[Vec::new(), Vec::new()]), (MeasuredFinding::Undecided, 0, PlaceDecision::NoFigure));
     }
 }

@@ -13,12 +13,12 @@ use report::rank::Locality;
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
-use crate::asked::Asked;
-use crate::candidates::{self, Found, Way};
+use crate::candidates::{self, Candidates, PlaceCandidate};
+use crate::request::PlaceRequest;
 use crate::situation;
 
 /// The command that the document is of.
-pub struct Command {
+pub struct Invocation {
     /// The program that writes it.
     pub tool: Tool,
     /// The command line as it was given, the program's name first.
@@ -36,7 +36,13 @@ pub struct Command {
 }
 
 /// The document.
-pub fn build(asked: &Asked, command: Command, survey: &Survey, found: &Found, situation: &Situation) -> PlaceDocument {
+pub fn build(
+    asked: &PlaceRequest,
+    command: Invocation,
+    survey: &Survey,
+    found: &Candidates,
+    situation: &Situation,
+) -> PlaceDocument {
     let topology = &survey.topology;
     let line_to_paste = whole_line(asked, &command, topology, found, situation);
     let recommended = &found.recommended().places;
@@ -64,7 +70,7 @@ pub fn build(asked: &Asked, command: Command, survey: &Survey, found: &Found, si
     }
 }
 
-fn candidate(survey: &Survey, way: &Way) -> Candidate {
+fn candidate(survey: &Survey, way: &PlaceCandidate) -> Candidate {
     Candidate {
         name: way.name.clone(),
         what: way.what.clone(),
@@ -122,13 +128,19 @@ fn nic(near: NearNic) -> PlacedNic {
     PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }
 }
 
-fn line(topology: &Topology, found: &Found, dialect: Dialect, situation: &Situation) -> Line {
+fn line(topology: &Topology, found: &Candidates, dialect: Dialect, situation: &Situation) -> Line {
     let saying = say(topology, &found.recommended().places, dialect, situation);
     Line { dialect: dialect.name().to_owned(), text: saying.text, cannot: saying.cannot, remarks: saying.remarks }
 }
 
 /// The whole line: of the launcher asked for, else of the one that this process or its job is under.
-fn whole_line(asked: &Asked, command: &Command, topology: &Topology, found: &Found, situation: &Situation) -> Line {
+fn whole_line(
+    asked: &PlaceRequest,
+    command: &Invocation,
+    topology: &Topology,
+    found: &Candidates,
+    situation: &Situation,
+) -> Line {
     let starter = command.launcher.unwrap_or_else(|| situation::starter(asked.input.is_some()));
     let exec = exec_options(asked, command, topology, found);
     let said = launchers::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
@@ -136,7 +148,7 @@ fn whole_line(asked: &Asked, command: &Command, topology: &Topology, found: &Fou
 }
 
 /// The options by which `numabench exec` comes to the same places.
-fn exec_options(asked: &Asked, command: &Command, topology: &Topology, found: &Found) -> String {
+fn exec_options(asked: &PlaceRequest, command: &Invocation, topology: &Topology, found: &Candidates) -> String {
     let saved = command.json.as_ref().filter(|_| found.measured.is_some()).or(command.from.as_ref());
     if found.measured.is_some() || command.from.is_some() {
         // What was measured cannot be worked out again.

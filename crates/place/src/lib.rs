@@ -1,11 +1,11 @@
 //! Where a node's ranks go: planned, read back, or measured in turns until it is decided, and the document that says it.
 //!
 //! ```text
-//! Asked ─► candidates ─► Measurement ─► turns ─► decide ─┐
-//!      └─► one Way ──────────────────────────────────────┴─► Found ─► document
+//! PlaceRequest ─► candidates ─► PlaceMeasurement ─► turns ─► decide ─┐
+//!             └─► one PlaceCandidate ────────────────────────────────┴─► Candidates ─► document
 //! ```
 //!
-//! * `asked` what is to be placed;
+//! * `request` what is to be placed;
 //! * `candidates` the ways to place it that are worth measuring;
 //! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on given turns;
 //! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
@@ -16,21 +16,21 @@
 //! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform drives the devices, the terminal,
 //! signals, exit codes.
 
-mod asked;
 mod candidates;
 mod decide;
 pub mod document;
 mod error;
 mod how;
 mod measured;
+mod request;
 mod saved;
 pub mod situation;
 mod turns;
 
-pub use asked::Asked;
-pub use candidates::{Found, Way, planned};
-pub use decide::{Ended, TURNS_AT_MOST};
+pub use candidates::{Candidates, PlaceCandidate, planned};
+pub use decide::{PlaceDecision, TURNS_AT_MOST};
 pub use error::PlaceError;
 pub use how::How;
-pub use measured::Measurement;
+pub use measured::PlaceMeasurement;
+pub use request::PlaceRequest;
 pub use saved::{Saved, SavedError};

@@ -10,30 +10,30 @@ use report::document::Platform as Shown;
 use report::place::{Measured, MeasuredFinding};
 use topo::Topology;
 
-use crate::asked::Asked;
-use crate::candidates::{self, Found, Way};
-use crate::decide::{Ended, Outcome, Turned, ended, finding, recommended, undecided};
+use crate::candidates::{self, Candidates, PlaceCandidate};
+use crate::decide::{PlaceDecision, TurnResults, Turned, ended, finding, recommended, undecided};
 use crate::error::PlaceError;
 use crate::how::How;
+use crate::request::PlaceRequest;
 use crate::turns;
 
 /// What is to be measured: the ways, each as a plan for the devices of a platform. No device has been touched.
-pub struct Measurement<'m> {
+pub struct PlaceMeasurement<'m> {
     topology: &'m Topology,
     platform: Arc<dyn Platform>,
     how: How,
-    ways: Vec<Way>,
+    ways: Vec<PlaceCandidate>,
     plans: Vec<Plan>,
     notes: Vec<String>,
 }
 
-impl<'m> Measurement<'m> {
+impl<'m> PlaceMeasurement<'m> {
     /// Plans the ways of placing what was asked for on the devices that this platform shows.
     ///
     /// # Errors
     /// [`PlaceError`]: GPUs that it does not show, ranks that do not fit on the machine or have no GPU, or too little memory.
     pub fn planned(
-        asked: &Asked,
+        asked: &PlaceRequest,
         topology: &'m Topology,
         platform: Arc<dyn Platform>,
         shown: Vec<Target>,
@@ -69,8 +69,8 @@ impl<'m> Measurement<'m> {
         platform: Shown,
         interrupted: &Arc<AtomicBool>,
         progress: impl FnMut(u64),
-        keep: &mut dyn FnMut(&Found),
-    ) -> (Found, Ended) {
+        keep: &mut dyn FnMut(&Candidates),
+    ) -> (Candidates, PlaceDecision) {
         let Self { topology, platform: devices, how, mut ways, plans, notes } = self;
         let measured = Measured {
             platform,
@@ -83,8 +83,8 @@ impl<'m> Measurement<'m> {
         };
         let mut so_far = |turned: &[Turned]| {
             let mut ways = ways.clone();
-            take(&mut ways, Outcome { turned: turned.to_vec(), standing: None, ended_early: None });
-            keep(&Found::measured(ways, 0, measured.clone(), notes.clone()));
+            take(&mut ways, TurnResults { turned: turned.to_vec(), standing: None, ended_early: None });
+            keep(&Candidates::measured(ways, 0, measured.clone(), notes.clone()));
         };
         let outcome = turns::measure(&plans, &how, topology, &devices, interrupted, progress, &mut so_far);
         let measured = Measured {
@@ -96,7 +96,7 @@ impl<'m> Measurement<'m> {
         let ended = ended(&outcome);
         let recommended = outcome.standing.as_ref().map_or(0, recommended);
         take(&mut ways, outcome);
-        (Found::measured(ways, recommended, measured, notes), ended)
+        (Candidates::measured(ways, recommended, measured, notes), ended)
     }
 }
 
@@ -113,7 +113,7 @@ fn numbered(topology: &Topology, shown: Vec<Target>) -> Vec<Target> {
 }
 
 /// The way's places as a plan of the ping-pong's: each rank on the first of its PUs.
-fn plan(way: &Way) -> Result<Plan, PlaceError> {
+fn plan(way: &PlaceCandidate) -> Result<Plan, PlaceError> {
     let rank = |place: &placement::Place| -> Option<RankPlan> {
         Some(RankPlan {
             rank: place.rank,
@@ -130,7 +130,7 @@ fn plan(way: &Way) -> Result<Plan, PlaceError> {
 }
 
 /// Gives each way what its turns gave.
-fn take(ways: &mut [Way], outcome: Outcome) {
+fn take(ways: &mut [PlaceCandidate], outcome: TurnResults) {
     let mut against = outcome.standing.map(|standing| standing.against_leader).unwrap_or_default();
     against.resize(ways.len(), None);
     for ((way, turned), against) in ways.iter_mut().zip(outcome.turned).zip(against) {

@@ -9,7 +9,7 @@ use report::read::ReadError;
 use stats::IdSet;
 use topo::{InputError, Topology};
 
-use crate::candidates::Way;
+use crate::candidates::PlaceCandidate;
 
 /// More than a document of 8,192 ranks with a hundred turns each has.
 const MOST_BYTES: u64 = 256 << 20;
@@ -73,7 +73,7 @@ impl Saved {
     ///
     /// # Errors
     /// A document without a way, or whose places this machine has not got.
-    pub fn way(&self, topology: &Topology, pus: &IdSet) -> Result<Way, SavedError> {
+    pub fn way(&self, topology: &Topology, pus: &IdSet) -> Result<PlaceCandidate, SavedError> {
         let Self { path, document } = self;
         let Some(best) = document.candidates.first().filter(|best| !best.places.is_empty()) else {
             return Err(SavedError::Empty { path: path.display().to_string() });
@@ -95,7 +95,7 @@ impl Saved {
         };
         let how = document.measured.as_ref().map_or("planned, not measured", |_| "measured");
         let what = format!("{} ({how} on {})", best.what, document.started_at);
-        Ok(Way::new(best.name.clone(), what, places))
+        Ok(PlaceCandidate::new(best.name.clone(), what, places))
     }
 }
 

@@ -4,10 +4,10 @@ use launchers::{Situation, Starter};
 use ranks::{Launch, Launcher};
 use topo::Survey;
 
-use crate::asked::Asked;
+use crate::request::PlaceRequest;
 
 /// The situation of this process.
-pub fn of(asked: &Asked, survey: &Survey) -> Situation {
+pub fn of(asked: &PlaceRequest, survey: &Survey) -> Situation {
     let step = survey.step.as_ref().filter(|_| asked.input.is_none());
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
 }

@@ -15,7 +15,7 @@ use report::place::Turn;
 use stats::stop::StopReason;
 use topo::Topology;
 
-use crate::decide::{Outcome, Turned, over, standing};
+use crate::decide::{TurnResults, Turned, over, standing};
 use crate::how::How;
 
 /// Ranks that were at work together for less of a turn did not measure what was asked.
@@ -31,7 +31,7 @@ pub fn measure(
     interrupted: &Arc<AtomicBool>,
     progress: impl FnMut(u64),
     keep: &mut dyn FnMut(&[Turned]),
-) -> Outcome {
+) -> TurnResults {
     let ranks = plans.first().map_or(0, |plan| plan.ranks.len());
     let config = how.config(ranks);
     // Every rank of every candidate is a thread of its own, bound for good.
@@ -63,7 +63,7 @@ pub fn measure(
         RunEnd::Running | RunEnd::Complete => end.flatten(),
     };
     let standing = standing(&turned, how.seed);
-    Outcome { turned, standing, ended_early }
+    TurnResults { turned, standing, ended_early }
 }
 
 /// What the turns have given, and whether they decide.

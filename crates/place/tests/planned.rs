@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use place::document::{Command, build};
-use place::{Asked, Found, PlaceError, Saved, SavedError, planned, situation};
+use place::document::{Invocation, build};
+use place::{Candidates, PlaceError, PlaceRequest, Saved, SavedError, planned, situation};
 use placement::{GpuList, Selection, SelectionError, Strategy};
 use report::document::Tool;
 use topo::Survey;
@@ -16,8 +16,8 @@ fn machine(name: &str) -> PathBuf {
 }
 
 /// A rank for each GPU of this machine.
-fn a_rank_a_gpu(name: &str) -> Asked {
-    Asked {
+fn a_rank_a_gpu(name: &str) -> PlaceRequest {
+    PlaceRequest {
         ranks: None,
         gpus: GpuList::Some(Selection::All),
         cores_per_rank: None,
@@ -29,11 +29,11 @@ fn a_rank_a_gpu(name: &str) -> Asked {
     }
 }
 
-fn document(asked: &Asked, survey: &Survey, found: &Found) -> report::PlaceDocument {
+fn document(asked: &PlaceRequest, survey: &Survey, found: &Candidates) -> report::PlaceDocument {
     let tool = Tool { name: "test".to_owned(), version: "0".to_owned(), git: None };
     let started_at = "2026-01-01T00:00:00.000Z".to_owned();
     let elapsed = Duration::from_secs(1);
-    let command = Command { tool, argv: Vec::new(), started_at, elapsed, from: None, json: None, launcher: None };
+    let command = Invocation { tool, argv: Vec::new(), started_at, elapsed, from: None, json: None, launcher: None };
     build(asked, command, survey, found, &situation::of(asked, survey))
 }
 
@@ -41,11 +41,11 @@ fn document(asked: &Asked, survey: &Survey, found: &Found) -> report::PlaceDocum
 fn the_places_of_a_document_are_those_that_were_planned_when_it_is_read_back() -> Done {
     let (asked, survey) = (a_rank_a_gpu("lumi-g"), topo::survey_xml(&machine("lumi-g"))?);
     let way = planned(&asked, &survey)?;
-    let document = document(&asked, &survey, &Found::only(way.clone()));
+    let document = document(&asked, &survey, &Candidates::only(way.clone()));
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), report::json::json_value(&document)?)?;
     let read = Saved::read(file.path())?.way(&survey.topology, &survey.topology.allowed.pus)?;
-    let places = |way: &place::Way| -> Vec<_> {
+    let places = |way: &place::PlaceCandidate| -> Vec<_> {
         way.places.places.iter().map(|place| (place.rank, place.pus.clone(), place.target.clone())).collect()
     };
     assert_eq!(places(&way).len(), 8);
@@ -59,10 +59,10 @@ fn the_places_of_a_document_are_those_that_were_planned_when_it_is_read_back() -
 #[test]
 fn gpus_and_pus_that_the_machine_does_not_have_are_refused_by_name() -> Done {
     let survey = topo::survey_xml(&machine("lumi-g"))?;
-    let absent = Asked { gpus: "9".parse()?, ..a_rank_a_gpu("lumi-g") };
+    let absent = PlaceRequest { gpus: "9".parse()?, ..a_rank_a_gpu("lumi-g") };
     let refused = planned(&absent, &survey).err();
     assert!(matches!(refused, Some(PlaceError::Gpus(SelectionError::Absent { .. }))), "{refused:?}");
-    let reserve = Asked { reserve: Some("4096".parse()?), ..a_rank_a_gpu("lumi-g") };
+    let reserve = PlaceRequest { reserve: Some("4096".parse()?), ..a_rank_a_gpu("lumi-g") };
     let words = planned(&reserve, &survey).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(words.starts_with("--reserve 4096: this machine has PUs 0-127"), "{words}");
     Ok(())

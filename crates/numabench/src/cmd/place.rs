@@ -1,7 +1,9 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
-use ::place::document::{self, Command};
-use ::place::{Found, Saved, TURNS_AT_MOST, planned, situation};
+use ::place::document::{self, Invocation};
+use ::place::{Found, Saved, TURNS_AT_MOST, planned,
+    situation,
+};
 use experiments::backends;
 use experiments::document::Origin;
 use experiments::driver::survey_of;
@@ -36,7 +38,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         ));
     }
     let situation = situation::of(&asked, &survey);
-    let build = |found: &Found| document::build(&asked, command(args, &origin), &survey, found, &situation);
+    let build = |found: &Candidates| document::build(&asked, command(args, &origin), &survey, found, &situation);
     let (found, exit) = if args.measure {
         let (progress, most) = (Progress::new(args.quiet), TURNS_AT_MOST as u64);
         let turns = |names: &str, turns| {
@@ -50,7 +52,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         let way = Saved::read(path).and_then(|saved| saved.way(topology, &topology.allowed.pus));
         (Found::only(way.map_err(Fault::usage)?), Exit::Ok)
     } else {
-        (Found::only(planned(&asked, &survey)?), Exit::Ok)
+        (Candidates::only(planned(&asked, &survey)?), Exit::Ok)
     };
     if let Some(Emit::Places(dialect)) = args.emit {
         let nics = nics(args.nic, dialect, &survey, &found)?;
@@ -82,7 +84,7 @@ fn command(args: &Place, origin: &Origin) -> Command {
 }
 
 /// What each rank's program is told of the adapter near its GPU, where that is asked for.
-fn nics(is_asked: bool, dialect: Dialect, survey: &Survey, found: &Found) -> Result<Vec<Vec<String>>, Fault> {
+fn nics(is_asked: bool, dialect: Dialect, survey: &Survey, found: &Candidates) -> Result<Vec<Vec<String>>, Fault> {
     if !is_asked {
         return Ok(Vec::new());
     }

@@ -7,7 +7,7 @@ use stats::IdSet;
 
 /// What is to be placed, and on which machine.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct PlaceRequest {
     /// Ranks on the node; `None`: one for each GPU, without GPUs one for each NUMA node with cores.
     pub ranks: Option<usize>,
     /// The ranks' GPUs, in rank order.
