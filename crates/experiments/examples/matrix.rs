@@ -7,17 +7,17 @@
 use experiments::Fault;
 use experiments::began::Began;
 use experiments::document::Origin;
-use experiments::driver::{Session, measure};
+use experiments::driver::{RunContext, measure};
 use experiments::observer::Nobody;
-use experiments::options::{Matrix, Measuring};
+use experiments::options::{MatrixOptions, Measuring};
 use experiments::signals::Signals;
 use report::document::Tool;
 
 fn main() -> Result<(), Fault> {
     let measuring = Measuring { max_time: Some(std::time::Duration::from_secs(5)), ..Measuring::default() };
-    let options = Matrix { size: 64 << 20, measuring, ..Matrix::default() };
+    let options = MatrixOptions { size: 64 << 20, measuring, ..MatrixOptions::default() };
     let tool = Tool { name: "example".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), git: None };
-    let session = Session {
+    let session = RunContext {
         origin: Origin { tool, argv: std::env::args().collect(), began: Began::now() },
         sink: None,
         signals: &Signals::catch()?,

@@ -60,7 +60,7 @@ impl Family {
 }
 
 /// A platform that was found.
-pub struct Found {
+pub struct FoundPlatform {
     /// The platform.
     pub platform: Arc<dyn Platform>,
     /// Why no GPU takes part, where none does.
@@ -71,7 +71,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Exit 77 when what was asked for is not here.
-pub fn find(asked: Backend, gpus_asked: bool, topology: &Topology) -> Result<Found, Fault> {
+pub fn find(asked: Backend, gpus_asked: bool, topology: &Topology) -> Result<FoundPlatform, Fault> {
     find_and_tell(asked, gpus_asked, topology, &|_| {})
 }
 
@@ -84,7 +84,7 @@ pub fn find_and_tell(
     gpus_asked: bool,
     topology: &Topology,
     begins: &dyn Fn(String),
-) -> Result<Found, Fault> {
+) -> Result<FoundPlatform, Fault> {
     if asked == Backend::Host {
         return Ok(host(topology, "--backend host".to_owned()));
     }
@@ -92,7 +92,7 @@ pub fn find_and_tell(
     for family in Family::asked(asked) {
         begins(format!("asking the {} driver for its GPUs", family.name));
         match (family.load)() {
-            Ok(platform) => return Ok(Found { platform, why_host: None }),
+            Ok(platform) => return Ok(FoundPlatform { platform, why_host: None }),
             Err(error) => why.push(error.to_string()),
         }
     }
@@ -128,7 +128,7 @@ fn vendors(asked: Backend) -> String {
     Family::asked(asked).map(|family| family.vendor.0).collect::<Vec<_>>().join(" or ")
 }
 
-fn host(topology: &Topology, why: String) -> Found {
+fn host(topology: &Topology, why: String) -> FoundPlatform {
     let targets = Target::nodes_of(topology);
     let nodes: Vec<backend_host::NodeFacts> = topology
         .nodes
@@ -136,7 +136,7 @@ fn host(topology: &Topology, why: String) -> Found {
         .filter(|node| targets.iter().any(|target| target.index == node.os_index))
         .map(|node| backend_host::NodeFacts { node: node.os_index, total_bytes: node.total_bytes })
         .collect();
-    Found { platform: Arc::new(backend_host::platform(&nodes)), why_host: Some(why) }
+    FoundPlatform { platform: Arc::new(backend_host::platform(&nodes)), why_host: Some(why) }
 }
 
 /// The platform's devices as a plan takes them: numbered along the list, nodes by their own number.

@@ -15,16 +15,16 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
 use super::memory_range;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use hostmem::Access;
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::settings;
 use crate::fault::Fault;
-use crate::options::Contend as Args;
+use crate::options::ContendOptions;
 
 /// Copies of one rank, and threads beside them.
 pub struct Beside {
@@ -46,7 +46,7 @@ impl Beside {
     /// # Errors
     /// There is no other core, or sizes that this machine cannot address.
     pub fn new(
-        args: &Args,
+        args: &ContendOptions,
         traffic: Access,
         kind: PlatformKind,
         topology: &Topology,
@@ -101,7 +101,7 @@ impl Beside {
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let node = self.rank.memory_node;
         let copies = pingpong::CopyCase::all(&self.config);
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
@@ -188,7 +188,7 @@ impl Beside {
             cases,
             shots,
             matrices: vec![matrix],
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
                 directions,
                 memory: self.config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
@@ -199,7 +199,7 @@ impl Beside {
         }
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found, copies: &[pingpong::CopyCase]) -> Matrix {
+    fn matrix(&self, topology: &Topology, found: &FoundPlatform, copies: &[pingpong::CopyCase]) -> Matrix {
         let all = |count: usize| (1..=count as u32).collect::<IdSet>();
         let pus = |count: usize| self.threads[..count].iter().map(|thread| thread.pu).collect::<IdSet>();
         let row = |name: String, group: String, ranks: IdSet, pus: IdSet| MatrixRow {

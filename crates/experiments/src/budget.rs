@@ -5,14 +5,14 @@ use pingpong::{RunConfig, check_budget, device_bytes};
 use placement::Plan;
 use topo::Topology;
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::fault::Fault;
 
 /// Whether the memory asked for by the ranks of this node is there.
 ///
 /// # Errors
 /// It is not.
-pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &Found) -> Result<(), Fault> {
+pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &FoundPlatform) -> Result<(), Fault> {
     let host = |node| topology.memory_bytes(node);
     check_budget(config, plan, host, |target| device_bytes(&*found.platform, target)).map_err(Fault::usage)
 }

@@ -6,18 +6,18 @@ use pingpong::device_bytes;
 use placement::{Target, TargetId, rows};
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::config::unique;
 use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::gpu_kernels::GpuKernels;
-use crate::options::{Computing, Measuring};
+use crate::options::{ComputingOptions, Measuring};
 use crate::outline::Outline;
 use crate::thread_kernels::ThreadKernels;
 
-impl Computing {
+impl ComputingOptions {
     /// The kernels that are measured, each once.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Computing {
     }
 }
 
-impl Measurement for Computing {
+impl Measurement for ComputingOptions {
     fn command(&self) -> &'static str {
         "kernels"
     }
@@ -68,7 +68,7 @@ impl Measurement for Computing {
         Ok(Outline { source, rows, columns, figures, max_time })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         if found.platform.facts().kind == PlatformKind::Host {
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn kernels_are_measured_once_each_and_all_where_none_is_named() -> Result<(), Fault> {
-        let asked = |kernels: &[Kernel]| Computing { kernels: kernels.to_vec(), ..Computing::default() }.asked();
+        let asked =
+            |kernels: &[Kernel]| ComputingOptions { kernels: kernels.to_vec(), ..ComputingOptions::default() }.asked();
         assert_eq!(asked(&[])?.len(), Kernel::ALL.len());
         assert_eq!(asked(&[Kernel::Md, Kernel::Fft, Kernel::Md])?, [Kernel::Md, Kernel::Fft]);
         Ok(())

@@ -8,7 +8,7 @@ use report::settings::OrderAsked;
 use stats::stop::{Patience, StopRule};
 
 use crate::fault::Fault;
-use crate::options::{Measuring, PingPong};
+use crate::options::{Measuring, PingPongOptions};
 
 /// The size when none is asked for: the case study's.
 pub const SIZE_BYTES: u64 = 128 << 20;
@@ -31,7 +31,7 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Sizes this machine cannot address.
-pub fn checked(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let sizes = args.sizes.iter().copied().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     let memory = memory_kinds(&args.memory, platform);
     let amount = amount(&args.measuring, args.warmup.unwrap_or(WARMUP));
@@ -64,7 +64,7 @@ pub fn checked(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<
 ///
 /// # Errors
 /// As [`checked`].
-pub fn launched(args: &PingPong, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
+pub fn launched(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let mut config = checked(args, platform, ranks)?;
     let measuring = match (args.measuring.reps, args.measuring.max_time) {
         (Some(reps), None) => slowest(&config, reps, ranks),

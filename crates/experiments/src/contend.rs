@@ -13,16 +13,16 @@ use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::{IdSet, PciAddress};
 use topo::{Survey, Topology};
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::beside::Beside;
 use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen_for_ranks};
-use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
 use crate::fault::Fault;
-use crate::options::{Contend as Args, Measuring};
+use crate::options::{ContendOptions, Measuring};
 use crate::outline::Outline;
 
 /// Who takes part in a row.
@@ -49,7 +49,7 @@ impl Contend {
     ///
     /// # Errors
     /// Fewer than two ranks, or sizes that this machine cannot address.
-    pub fn new(args: &Args, kind: PlatformKind, survey: &Survey, plan: Plan) -> Result<Self, Fault> {
+    pub fn new(args: &ContendOptions, kind: PlatformKind, survey: &Survey, plan: Plan) -> Result<Self, Fault> {
         let ranks = plan.ranks.len();
         if ranks < 2 {
             let text = "there is one device, and nothing to share it with: --ranks-per-gpu 4 measures ranks that share it, and \
@@ -100,7 +100,7 @@ impl Contend {
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
@@ -134,7 +134,7 @@ impl Contend {
             cases,
             shots,
             matrices: vec![matrix],
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: config.sizes.iter().map(|size| *size as u64).collect(),
                 directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
                 memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
@@ -146,7 +146,7 @@ impl Contend {
         }
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+    fn matrix(&self, topology: &Topology, found: &FoundPlatform) -> Matrix {
         let row = |row: &Together| MatrixRow {
             name: row.name.clone(),
             pus: row.ranks.iter().map(|rank| self.plan.ranks[*rank].pu).collect(),
@@ -207,7 +207,7 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
     rows
 }
 
-impl Measurement for Args {
+impl Measurement for ContendOptions {
     fn command(&self) -> &'static str {
         "contend"
     }
@@ -235,7 +235,7 @@ impl Measurement for Args {
         Ok(Outline { source, rows: Vec::new(), columns, figures, max_time })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let (topology, kind) = (&survey.topology, found.platform.facts().kind);
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
         if let Some(traffic) = self.beside {
@@ -254,7 +254,7 @@ fn first_of(planned: &Plan) -> Plan {
     Plan { ranks: planned.ranks.iter().take(1).cloned().collect(), notes: Vec::new() }
 }
 
-impl Args {
+impl ContendOptions {
     /// A rank for each GPU, or so many for the first one.
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;

@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
 use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
@@ -155,7 +155,7 @@ impl CorePairs {
             cases,
             shots,
             matrices: vec![self.matrix(&pairs)],
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: vec![LINE_BYTES as u64],
                 directions: vec![Direction::CoreToCore],
                 memory: vec![MemoryKind::Pageable],

@@ -12,20 +12,20 @@ use stats::flag::TimerFacts;
 use topo::Survey;
 use topo::environment::Environment;
 
-use crate::backends::{self, Found, Untouched};
-use crate::document::of_experiment::{self, Facts};
-use crate::document::part::Local;
+use crate::backends::{self, FoundPlatform, Untouched};
+use crate::document::of_experiment::{self, ExperimentFacts};
+use crate::document::rank_part::Local;
 use crate::document::{Origin, verdict};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 pub use crate::finding::Finder;
 use crate::finding::found;
-use crate::journal::{DocumentJournal, Ended};
+use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
 use crate::outline::Outline;
 use crate::reach::{NoAnswer, Reach, Reached};
-pub use crate::session::Session;
+pub use crate::run_context::RunContext;
 use crate::signals::Signals;
 use crate::watchdog::not_opened;
 
@@ -47,14 +47,14 @@ pub trait Measurement {
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault>;
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault>;
 
     /// What opened GPUs are asked before the experiment is known for good; `None` where that takes no opened GPU. Until they answer, the experiment that
     /// is made without their answer stands in the document.
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    fn reach(&self, _survey: &Survey, _found: &Found) -> Result<Option<Reach>, Fault> {
+    fn reach(&self, _survey: &Survey, _found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
         Ok(None)
     }
 
@@ -115,7 +115,7 @@ pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
 ///
 /// # Errors
 /// What was asked for cannot be measured here. A run that began ends without one.
-pub fn measure(measurement: &dyn Measurement, mut session: Session) -> Result<Ended, Fault> {
+pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result<FinishedRun, Fault> {
     let survey = survey()?;
     let (command, args) = (measurement.command(), measurement.measuring());
     let found = match found(command, args, &survey.topology, measurement.finder()?, session)? {
@@ -149,7 +149,13 @@ pub fn measure(measurement: &dyn Measurement, mut session: Session) -> Result<En
 }
 
 /// Runs an experiment.
-pub fn run(args: &Measuring, experiment: &Experiment, survey: &Survey, found: &Found, session: Session) -> Ended {
+pub fn run(
+    args: &Measuring,
+    experiment: &Experiment,
+    survey: &Survey,
+    found: &FoundPlatform,
+    session: RunContext,
+) -> FinishedRun {
     Here::new(args, survey, found).run(experiment, session)
 }
 
@@ -157,18 +163,18 @@ pub fn run(args: &Measuring, experiment: &Experiment, survey: &Survey, found: &F
 struct Here<'a> {
     args: &'a Measuring,
     survey: &'a Survey,
-    found: &'a Found,
+    found: &'a FoundPlatform,
     machine: Environment,
     timer: TimerFacts,
 }
 
 impl<'a> Here<'a> {
-    fn new(args: &'a Measuring, survey: &'a Survey, found: &'a Found) -> Self {
+    fn new(args: &'a Measuring, survey: &'a Survey, found: &'a FoundPlatform) -> Self {
         Self { args, survey, found, machine: topo::environment::probe(), timer: engine::clock::measure() }
     }
 
-    fn run(&self, experiment: &Experiment, session: Session) -> Ended {
-        let Session { origin, sink, signals, observer, say } = session;
+    fn run(&self, experiment: &Experiment, session: RunContext) -> FinishedRun {
+        let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {
             let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
             let mut journal = DocumentJournal::new(&build, sink, observer, say);
@@ -184,15 +190,15 @@ impl<'a> Here<'a> {
         &self,
         experiment: &Experiment,
         reach: Reach,
-        session: Session<'s>,
-    ) -> Result<Result<(Reached, Session<'s>), Ended>, Fault> {
-        let Session { origin, sink, signals, observer, say } = session;
+        session: RunContext<'s>,
+    ) -> Result<Result<(Reached, RunContext<'s>), FinishedRun>, Fault> {
+        let RunContext { origin, sink, signals, observer, say } = session;
         let limit = reach.limit;
         let unbegun = |end, trouble: Option<Trouble>| {
             let nodes = vec![0; experiment.workers.len()];
             RunState::unbegun(&experiment.suite.cases(), &nodes, end, |_| trouble.clone())
         };
-        let ended = self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, Ended>, Fault> {
+        let ended = self.with_facts(experiment, &origin, |facts| -> Result<Result<Reached, FinishedRun>, Fault> {
             let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
             let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
             journal.begin(&unbegun(RunEnd::Running, None));
@@ -207,10 +213,10 @@ impl<'a> Here<'a> {
             };
             Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
         })?;
-        Ok(ended.map(|reached| (reached, Session { origin, sink, signals, observer, say })))
+        Ok(ended.map(|reached| (reached, RunContext { origin, sink, signals, observer, say })))
     }
 
-    fn with_facts<T>(&self, experiment: &Experiment, origin: &Origin, then: impl FnOnce(&Facts) -> T) -> T {
+    fn with_facts<T>(&self, experiment: &Experiment, origin: &Origin, then: impl FnOnce(&ExperimentFacts) -> T) -> T {
         let Self { args, survey, found, machine, timer } = self;
         let topology = &survey.topology;
         let hosts = [topology.host()];
@@ -218,7 +224,7 @@ impl<'a> Here<'a> {
         let local = Local { topology, found, machine, timer: *timer, plan, node: 0, hosts: &hosts };
         let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
         let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-        then(&Facts {
+        then(&ExperimentFacts {
             args,
             experiment,
             timer: *timer,

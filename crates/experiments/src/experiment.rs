@@ -34,7 +34,7 @@ pub struct Experiment {
     /// What of its document is known before the run, beside the cases.
     pub known: Beforehand,
     /// What is asked for, as documents have it.
-    pub asked: Asked,
+    pub asked: RequestedSettings,
 }
 
 /// What of a document is known before the run, where it is of such a kind.
@@ -48,7 +48,7 @@ pub struct Beforehand {
 
 /// What is asked for, as documents have it.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct RequestedSettings {
     /// Sizes of one copy, bytes.
     pub sizes: Vec<u64>,
     /// Directions.

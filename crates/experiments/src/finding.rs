@@ -13,17 +13,17 @@ use engine::{Bound, Case, Failure, Order, RunEnd, RunState, Site, Stage, Suite, 
 use placement::Plan;
 use topo::Topology;
 
-use crate::backends::{self, Found};
+use crate::backends::{self, FoundPlatform};
 use crate::config;
-use crate::document::of_experiment::{self, Facts};
-use crate::document::part::Local;
+use crate::document::of_experiment::{self, ExperimentFacts};
+use crate::document::rank_part::Local;
 use crate::document::verdict;
 use crate::exit::Exit;
-use crate::experiment::{Asked, Beforehand, Experiment};
+use crate::experiment::{Beforehand, Experiment, RequestedSettings};
 use crate::fault::Fault;
-use crate::journal::{DocumentJournal, Ended};
+use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
-use crate::session::Session;
+use crate::run_context::RunContext;
 use crate::watchdog::{OPENS, no_thread, not_opened};
 
 /// An answer that comes within this time needs no document before it.
@@ -33,7 +33,7 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// Finds the devices of this machine, and says which driver is asked.
-pub type Finder = Box<dyn FnOnce(&Topology, &dyn Fn(String)) -> Result<Found, Fault> + Send>;
+pub type Finder = Box<dyn FnOnce(&Topology, &dyn Fn(String)) -> Result<FoundPlatform, Fault> + Send>;
 
 /// Finds the devices within the limit.
 ///
@@ -44,8 +44,8 @@ pub fn found<'s>(
     args: &Measuring,
     topology: &Topology,
     find: Finder,
-    session: Session<'s>,
-) -> Result<Result<(Found, Session<'s>), Ended>, Fault> {
+    session: RunContext<'s>,
+) -> Result<Result<(FoundPlatform, RunContext<'s>), FinishedRun>, Fault> {
     let limit = args.timeout.unwrap_or(OPENS);
     let step = Arc::new(Mutex::new(String::new()));
     let (answer, answered) = mpsc::channel();
@@ -62,7 +62,7 @@ pub fn found<'s>(
         Err(RecvTimeoutError::Timeout) => {}
         Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
     }
-    let Session { origin, sink, signals, observer, say } = session;
+    let RunContext { origin, sink, signals, observer, say } = session;
     let unanswered = unanswered(args, topology);
     let probed = topo::environment::probe();
     let timer = engine::clock::measure();
@@ -70,7 +70,7 @@ pub fn found<'s>(
     let local = Local { topology, found: &unanswered, machine: &probed, timer, plan: &plan, node: 0, hosts: &hosts };
     let (platform, environment) = (local.platform(), local.environment());
     let experiment = not_known(command, args);
-    let facts = Facts {
+    let facts = ExperimentFacts {
         args,
         experiment: &experiment,
         timer,
@@ -89,7 +89,7 @@ pub fn found<'s>(
     journal.begin(&unbegun(RunEnd::Running, None));
     let (end, why, exit) = loop {
         match answered.recv_timeout(LOOKS.min(limit.saturating_sub(began.elapsed()))) {
-            Ok(Ok(found)) => return Ok(Ok((found, Session { origin, sink, signals, observer, say }))),
+            Ok(Ok(found)) => return Ok(Ok((found, RunContext { origin, sink, signals, observer, say }))),
             Ok(Err(fault)) => break (RunEnd::Complete, Some(fault.to_string()), Some(fault.exit)),
             Err(RecvTimeoutError::Disconnected) => {
                 let fault = panicked();
@@ -136,10 +136,10 @@ impl Platform for Unanswered {
     }
 }
 
-fn unanswered(args: &Measuring, topology: &Topology) -> Found {
+fn unanswered(args: &Measuring, topology: &Topology) -> FoundPlatform {
     let kind = backends::likely(args.backend, topology);
     let facts = PlatformFacts { kind, api_version: None, simulated: None };
-    Found { platform: Arc::new(Unanswered(facts)), why_host: None }
+    FoundPlatform { platform: Arc::new(Unanswered(facts)), why_host: None }
 }
 
 /// One case that stands for all of a run whose devices are not known.
@@ -167,6 +167,6 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         shots: Vec::new(),
         matrices: Vec::new(),
         known: Beforehand::default(),
-        asked: Asked::default(),
+        asked: RequestedSettings::default(),
     }
 }

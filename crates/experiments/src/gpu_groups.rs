@@ -17,8 +17,8 @@ use report::settings::{CopyEngine, Direction};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
-use crate::backends::Found;
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::fault::Fault;
@@ -139,7 +139,7 @@ impl GpuGroups {
     }
 
     /// Who is beside whom, and who loses what when one leaves.
-    pub fn experiment(&self, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(&self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let n = self.count();
         let mut matrices = vec![self.square(
             topology,
@@ -167,7 +167,7 @@ impl GpuGroups {
     }
 
     /// Each of these groups (GPUs by index) at once, its figures at places counted from 0.
-    pub fn together(&self, groups: &[IdSet], topology: &Topology, found: &Found) -> Experiment {
+    pub fn together(&self, groups: &[IdSet], topology: &Topology, found: &FoundPlatform) -> Experiment {
         let of = |group: &IdSet| -> Vec<usize> {
             (0..self.count()).filter(|rank| group.contains(self.plan.ranks[*rank].target.index)).collect()
         };
@@ -206,7 +206,7 @@ impl GpuGroups {
         places: Vec<RankPlan>,
         matrices: Vec<Matrix>,
         topology: &Topology,
-        found: &Found,
+        found: &FoundPlatform,
     ) -> Experiment {
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
         let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
@@ -237,7 +237,7 @@ impl GpuGroups {
             cases,
             shots,
             matrices,
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
                 directions: vec![Direction::H2d],
                 memory: self.config.memory.iter().map(|kind| crate::document::settings::memory(*kind)).collect(),
@@ -252,7 +252,7 @@ impl GpuGroups {
     fn square(
         &self,
         topology: &Topology,
-        found: &Found,
+        found: &FoundPlatform,
         compares: Compares,
         title: &str,
         place: impl Fn(usize, usize) -> usize,
@@ -280,7 +280,14 @@ impl GpuGroups {
         }
     }
 
-    fn column(&self, topology: &Topology, found: &Found, gpu: usize, name: String, ranks: IdSet) -> MatrixColumn {
+    fn column(
+        &self,
+        topology: &Topology,
+        found: &FoundPlatform,
+        gpu: usize,
+        name: String,
+        ranks: IdSet,
+    ) -> MatrixColumn {
         let target = &self.plan.ranks[gpu].target;
         MatrixColumn {
             name,

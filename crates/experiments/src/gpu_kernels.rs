@@ -15,19 +15,19 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
 use crate::exit::Exit;
-use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
 use crate::fault::Fault;
 use crate::kernel_facts::{figures, fits};
-use crate::options::Computing;
+use crate::options::ComputingOptions;
 
 /// What is computed where.
 pub(crate) struct GpuKernels<'a> {
-    options: &'a Computing,
+    options: &'a ComputingOptions,
     kernels: Vec<Kernel>,
     rows: Vec<Row>,
     targets: Vec<Target>,
@@ -43,7 +43,7 @@ impl<'a> GpuKernels<'a> {
     /// # Errors
     /// Nothing can be measured: no row with memory, or no device.
     pub(crate) fn new(
-        options: &'a Computing,
+        options: &'a ComputingOptions,
         topology: &Topology,
         rows: Vec<Row>,
         targets: Vec<Target>,
@@ -83,7 +83,7 @@ impl<'a> GpuKernels<'a> {
     /// The figures to be taken, in words.
     pub(crate) fn said(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
-        let Computing { size, iterations, .. } = self.options;
+        let ComputingOptions { size, iterations, .. } = self.options;
         let s = if *iterations == 1 { "" } else { "s" };
         let (names, figures) = (names.join(", "), self.figures());
         format!("{names} of {size}: {iterations} iteration{s} with transfers, and alone; {figures} figures")
@@ -96,7 +96,7 @@ impl<'a> GpuKernels<'a> {
     pub(crate) fn experiment(
         self,
         topology: &Topology,
-        found: &Found,
+        found: &FoundPlatform,
         device_bytes: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Experiment, Fault> {
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
@@ -146,7 +146,7 @@ impl<'a> GpuKernels<'a> {
         })
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+    fn matrix(&self, topology: &Topology, found: &FoundPlatform) -> Matrix {
         let columns = self.targets.len() as u32;
         let mut next = 0;
         let row = |row: &Row| {
@@ -210,11 +210,11 @@ pub(crate) fn document_case(what: GpuRound, problem: Option<&dyn Problem>) -> Do
 }
 
 /// What is asked for, as documents have it.
-pub(crate) fn asked(cases: &[DocumentCase], memory: MemoryKind, huge_pages: bool) -> Asked {
+pub(crate) fn asked(cases: &[DocumentCase], memory: MemoryKind, huge_pages: bool) -> RequestedSettings {
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    Asked {
+    RequestedSettings {
         sizes,
         directions: config::unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>()),
         memory: vec![memory],

@@ -16,14 +16,14 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, place};
 use super::memory_range;
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::options::{Between, Latency as Args};
+use crate::options::{Between, LatencyOptions};
 
 /// Larger than the L2 of an H200 (50 MB), so that each load goes to the memory.
 const RANGE_BYTES: u64 = 64 << 20;
@@ -74,7 +74,12 @@ impl GpuLoads {
     ///
     /// # Errors
     /// Nothing can be measured, or there is too little memory.
-    pub fn new(args: &Args, topology: &Topology, rows: Vec<Row>, targets: Vec<Target>) -> Result<Self, Fault> {
+    pub fn new(
+        args: &LatencyOptions,
+        topology: &Topology,
+        rows: Vec<Row>,
+        targets: Vec<Target>,
+    ) -> Result<Self, Fault> {
         let range = range(args.range)?;
         let measuring = config::measuring(&args.measuring);
         let mut loads = Self {
@@ -137,7 +142,7 @@ impl GpuLoads {
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, args: &Args, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(self, args: &LatencyOptions, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let matrix = self.matrix(topology, found);
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
         let Self { engine, huge_pages, range, flags, workers, places, cases, shots, .. } = self;
@@ -161,7 +166,7 @@ impl GpuLoads {
             cases: vec![case],
             shots,
             matrices: vec![matrix],
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes,
                 directions,
                 memory: vec![MemoryKind::Pinned],
@@ -172,7 +177,7 @@ impl GpuLoads {
         }
     }
 
-    fn matrix(&self, topology: &Topology, found: &Found) -> Matrix {
+    fn matrix(&self, topology: &Topology, found: &FoundPlatform) -> Matrix {
         let columns = self.targets.len() as u32;
         let mut next = 0;
         let row = |row: &Row| {

@@ -17,15 +17,15 @@ use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
 use super::gpu_loads;
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::declared_nodes;
 use crate::document::settings;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::options::Matrix as Args;
+use crate::options::MatrixOptions;
 
 /// What is copied where.
 pub struct GpuMatrix {
@@ -52,7 +52,7 @@ impl GpuMatrix {
     /// # Errors
     /// Nothing can be measured: no row with memory, sizes that this machine cannot address, or too little memory.
     pub fn new(
-        args: &Args,
+        args: &MatrixOptions,
         topology: &Topology,
         kind: PlatformKind,
         rows: Vec<Row>,
@@ -252,7 +252,7 @@ impl GpuMatrix {
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let helpers = Helpers(topology.allowed.pus.clone());
         let one_node = topology.machine_has_one_node();
         let loads = self.loads();
@@ -264,7 +264,7 @@ impl GpuMatrix {
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
         let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();
         let mut shots: Vec<Shot> = copies.into_iter().map(|(_, _, shot)| shot).collect();
-        let mut asked = Asked {
+        let mut asked = RequestedSettings {
             sizes: config.sizes.iter().map(|size| *size as u64).collect(),
             directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
             memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
@@ -305,7 +305,7 @@ impl GpuMatrix {
     }
 
     /// The matrix of an engine, which is the so-many-th.
-    fn matrix(&self, by: CopyBy, at: usize, topology: &Topology, found: &Found) -> Matrix {
+    fn matrix(&self, by: CopyBy, at: usize, topology: &Topology, found: &FoundPlatform) -> Matrix {
         let columns = self.targets.len();
         let mine = at * self.places_an_engine()..(at + 1) * self.places_an_engine();
         let engine = self.engine_group(by);

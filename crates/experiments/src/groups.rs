@@ -18,18 +18,18 @@ use topo::model::Rung;
 use topo::{Survey, Topology};
 
 use crate::appended::appended;
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::budget;
 use crate::core_pairs::CorePairs;
 use crate::document::of_experiment::name_of;
-use crate::driver::{Making, Measurement, Session, chosen, run, survey};
+use crate::driver::{Making, Measurement, RunContext, chosen, run, survey};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::finding::found;
 use crate::gpu_groups::GpuGroups;
 use crate::merged::merged;
-use crate::options::{Groups, Measuring};
+use crate::options::{GroupsOptions, Measuring};
 use crate::outline::Outline;
 
 /// The part of the time that is for measuring, and the part of that for the first run.
@@ -50,7 +50,7 @@ struct Parts {
     time: Duration,
 }
 
-impl Measurement for Groups {
+impl Measurement for GroupsOptions {
     fn command(&self) -> &'static str {
         "topo"
     }
@@ -67,13 +67,13 @@ impl Measurement for Groups {
         Ok(Outline { source, rows: Vec::new(), columns, figures: parts.said(), max_time: parts.time })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         self.parts(survey, found)?.first(&survey.topology, found)
     }
 }
 
-impl Groups {
-    fn parts(&self, survey: &Survey, found: &Found) -> Result<Parts, Fault> {
+impl GroupsOptions {
+    fn parts(&self, survey: &Survey, found: &FoundPlatform) -> Result<Parts, Fault> {
         let targets = backends::targets(&*found.platform);
         Parts::new(self, &survey.topology, found.platform.facts().kind, targets)
     }
@@ -82,7 +82,7 @@ impl Groups {
     ///
     /// # Errors
     /// What was asked for cannot be measured here.
-    pub fn measure(&self, mut session: Session) -> Result<(Document, Exit), Fault> {
+    pub fn measure(&self, mut session: RunContext) -> Result<(Document, Exit), Fault> {
         let began = Instant::now();
         let survey = survey()?;
         let topology = &survey.topology;
@@ -100,16 +100,17 @@ impl Groups {
         let longest = self.within;
         let what = parts.said().replace("\n          ", "; ");
         (session.say)(&format!("Measuring {what}: {}.", how_long(parts.least(), longest)));
-        let Session { origin, sink, signals, observer, say } = session;
+        let RunContext { origin, sink, signals, observer, say } = session;
         let first = parts.first(topology, &found)?;
-        let of_first = Session { origin: origin.clone(), sink, signals, observer: &mut *observer, say };
+        let of_first = RunContext { origin: origin.clone(), sink, signals, observer: &mut *observer, say };
         let ended = run(&self.measuring, &first, &survey, &found, of_first);
         let (mut document, mut exit) = (ended.document, ended.exit);
         if exit == Exit::Ok
             && let Some(mut second) = parts.second(&document, topology, &found)
         {
             second.engine.timeout = second.engine.timeout.map(|limit| limit.saturating_sub(began.elapsed()));
-            let next = run(&self.measuring, &second, &survey, &found, Session { origin, sink, signals, observer, say });
+            let next =
+                run(&self.measuring, &second, &survey, &found, RunContext { origin, sink, signals, observer, say });
             let (status, reason) = (next.document.status, next.document.status_reason.clone());
             exit = next.exit;
             document = appended(document, next.document);
@@ -142,7 +143,12 @@ fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Documen
 }
 
 impl Parts {
-    fn new(args: &Groups, topology: &Topology, kind: PlatformKind, available: Vec<Target>) -> Result<Self, Fault> {
+    fn new(
+        args: &GroupsOptions,
+        topology: &Topology,
+        kind: PlatformKind,
+        available: Vec<Target>,
+    ) -> Result<Self, Fault> {
         let measuring = &args.measuring;
         let time = args.within.mul_f64(MEASURING * FIRST);
         let targets = chosen(measuring.gpus.as_ref(), available.clone())?;
@@ -179,7 +185,7 @@ impl Parts {
             + self.cores.as_ref().map_or(Duration::ZERO, |cores| of(Some(cores.pairs()), cores.block()))
     }
 
-    fn first(&self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
+    fn first(&self, topology: &Topology, found: &FoundPlatform) -> Result<Experiment, Fault> {
         let gpus = self.gpus.as_ref().map(|gpus| gpus.experiment(topology, found));
         let cores = self.cores.as_ref().map(|cores| cores.experiment("topo", topology));
         let parts = [gpus, cores].into_iter().flatten().collect();
@@ -190,7 +196,7 @@ impl Parts {
     }
 
     /// Each group of GPUs that was found, and those of no group, at once.
-    fn second(&self, document: &Document, topology: &Topology, found: &Found) -> Option<Experiment> {
+    fn second(&self, document: &Document, topology: &Topology, found: &FoundPlatform) -> Option<Experiment> {
         let gpus = self.gpus.as_ref()?;
         let groups = document.groups.iter().filter(|one| one.by != GroupedBy::Handovers);
         let groups = groups.filter(|one| one.finding == GroupingFinding::Groups).min_by_key(|one| one.rest.len())?;

@@ -8,7 +8,7 @@ use hostmem::Access;
 use placement::{RowsBy, Target, rows};
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::core_pairs::CorePairs;
 use crate::document::of_experiment::name_of;
 use crate::driver::{Finder, Making, Measurement, ahead, chosen};
@@ -17,10 +17,10 @@ use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::gpu_loads::GpuLoads;
 use crate::loaded::Loaded;
-use crate::options::{Backend, Between, Latency, Matrix, Measuring};
+use crate::options::{Backend, Between, LatencyOptions, MatrixOptions, Measuring};
 use crate::outline::Outline;
 
-impl Latency {
+impl LatencyOptions {
     /// Why no GPU takes part, where that was asked for.
     fn of_cores(&self) -> Option<&'static str> {
         match (self.between, self.loaded) {
@@ -43,13 +43,19 @@ impl Latency {
     }
 
     /// The matrix of cores and memory that is measured where no GPU takes part.
-    fn without_gpu(&self) -> Result<Matrix, Fault> {
+    fn without_gpu(&self) -> Result<MatrixOptions, Fault> {
         if self.between == Some(Between::Gpus) {
             let text = "there is no GPU here; `numabench latency --between cores` measures flags between cores";
             return Err(Fault::new(Exit::Absent, text));
         }
         let measuring = self.measuring.clone();
-        Ok(Matrix { rows: self.rows, range: self.range, access: vec![Access::Load], measuring, ..Matrix::default() })
+        Ok(MatrixOptions {
+            rows: self.rows,
+            range: self.range,
+            access: vec![Access::Load],
+            measuring,
+            ..MatrixOptions::default()
+        })
     }
 
     /// Refuses options of one kind of flags with the other.
@@ -71,7 +77,7 @@ impl Latency {
     }
 }
 
-impl Measurement for Latency {
+impl Measurement for LatencyOptions {
     fn command(&self) -> &'static str {
         "latency"
     }
@@ -102,7 +108,7 @@ impl Measurement for Latency {
         outline(untouched.source, rows(&survey.topology, self.rows), columns, loads.said(), loads.max_time())
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         if self.between == Some(Between::Cores) {
             return Ok(self.core_pairs(survey)?.experiment("latency", topology));
@@ -126,7 +132,7 @@ impl Measurement for Latency {
         Ok(Box::new(move |topology, begins| match why_host {
             Some(why) => {
                 let found = backends::find(Backend::Host, false, topology)?;
-                Ok(Found { why_host: Some(why), ..found })
+                Ok(FoundPlatform { why_host: Some(why), ..found })
             }
             None => backends::find_and_tell(backend, is_named, topology, begins),
         }))

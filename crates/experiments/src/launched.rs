@@ -23,17 +23,17 @@ use report::Document;
 use report::sink::Sink;
 use topo::Topology;
 
-use crate::backends::{self, Found};
+use crate::backends::{self, FoundPlatform};
 use crate::budget::budget;
 use crate::config;
-use crate::document::part::{Local, Part};
-use crate::document::{self, Facts, Origin, verdict};
+use crate::document::rank_part::{Local, RankPart};
+use crate::document::{self, Origin, PingPongFacts, verdict};
 use crate::ending;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::journal::{DocumentJournal, Ended};
+use crate::journal::{DocumentJournal, FinishedRun};
 use crate::observer::Observer;
-use crate::options::PingPong;
+use crate::options::PingPongOptions;
 use crate::ping_pong::read;
 use crate::signals::Signals;
 use crate::watchdog::Watchdog;
@@ -65,14 +65,14 @@ pub struct Desk<'a> {
     /// What of a document is a finding though the run is complete.
     pub fails: &'a dyn Fn(&Document) -> bool,
     /// Shows what rank 0 ended with; the other processes wait for it.
-    pub show: &'a dyn Fn(Ended) -> Result<Exit, Fault>,
+    pub show: &'a dyn Fn(FinishedRun) -> Result<Exit, Fault>,
 }
 
 /// Measures as one process of several.
 ///
 /// # Errors
 /// The launch cannot become one run, or this process hears of no other one any more.
-pub fn run(args: &PingPong, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
+pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
     // Before there is another thread: it may change the environment.
     ranks::gtl::bring_in();
     let limit = args.measuring.timeout.unwrap_or(STARTING);
@@ -202,11 +202,11 @@ impl From<Stopped> for Fault {
 /// What a process has before it knows of others.
 struct Prepared {
     topology: Topology,
-    found: Found,
+    found: FoundPlatform,
     sink: Option<Sink>,
 }
 
-fn prepare(args: &PingPong, place: WorldPlace, desk: &Desk) -> Result<Prepared, Fault> {
+fn prepare(args: &PingPongOptions, place: WorldPlace, desk: &Desk) -> Result<Prepared, Fault> {
     let topology = read()?;
     // The output is opened first: a run whose result cannot be kept must not begin. Rank 0 alone writes.
     let sink = if place.rank == 0 { (desk.open)()? } else { None };
@@ -218,7 +218,7 @@ fn prepare(args: &PingPong, place: WorldPlace, desk: &Desk) -> Result<Prepared, 
 
 /// From the first word to the exit code; and whether all processes are there to leave together.
 fn session(
-    args: &PingPong,
+    args: &PingPongOptions,
     launch: &Launch,
     told: &report::launch::Launch,
     mut agreement: Agreement,
@@ -257,7 +257,7 @@ fn session(
             }
         };
     }
-    let facts = Facts {
+    let facts = PingPongFacts {
         args,
         config: &config,
         parts: &parts,
@@ -294,7 +294,7 @@ struct Ready {
     layout: LaunchLayout,
     plan: Plan,
     config: RunConfig,
-    parts: Vec<Part>,
+    parts: Vec<RankPart>,
     group: Processes,
     machine: topo::environment::Environment,
     timer: stats::flag::TimerFacts,
@@ -302,7 +302,7 @@ struct Ready {
 }
 
 /// The steps before the run, each taken by all processes or by none.
-fn assemble(args: &PingPong, launch: &Launch, agreement: &mut Agreement, desk: &Desk) -> Result<Ready, Fault> {
+fn assemble(args: &PingPongOptions, launch: &Launch, agreement: &mut Agreement, desk: &Desk) -> Result<Ready, Fault> {
     let place = agreement.place();
     let prepared = prepare(args, place, desk);
     let handshake = prepared.as_ref().map(|p| introduced(place, p, &desk.origin)).map_err(ProcessRefusal::from);
@@ -348,7 +348,7 @@ fn introduced(place: WorldPlace, prepared: &Prepared, origin: &Origin) -> Handsh
 
 /// The placement of this node's ranks, by the launch's numbers, and the run.
 fn planned(
-    args: &PingPong,
+    args: &PingPongOptions,
     launch: &Launch,
     prepared: &Prepared,
     layout: &LaunchLayout,

@@ -21,15 +21,15 @@ use stats::{IdList, IdSet};
 use topo::Topology;
 
 use super::beside::{allowed, cores_of};
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
 use super::memory_range;
-use super::traffic_step::Step;
+use super::traffic_step::TrafficStep;
 use hostmem::Access;
 
 use crate::config;
 use crate::document::settings;
 use crate::fault::Fault;
-use crate::options::Latency as Args;
+use crate::options::LatencyOptions;
 
 /// Rounds of the run ahead: as many blocks.
 const AHEAD: Amount = Amount::Fixed { reps: 6, warmup: 2 };
@@ -66,7 +66,7 @@ impl Loaded {
     ///
     /// # Errors
     /// No row has a core for the loads and another one for traffic, a PU that was named cannot be used, or there is too little memory.
-    pub fn new(args: &Args, traffic: Access, topology: &Topology, rows: Vec<Row>) -> Result<Self, Fault> {
+    pub fn new(args: &LatencyOptions, traffic: Access, topology: &Topology, rows: Vec<Row>) -> Result<Self, Fault> {
         if let Some(named) = &args.beside_cpus {
             allowed(topology, named)?;
         }
@@ -110,7 +110,7 @@ impl Loaded {
     }
 
     fn figures(&self) -> usize {
-        self.curves.len() * Step::all().len()
+        self.curves.len() * TrafficStep::all().len()
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
@@ -231,12 +231,12 @@ impl Loaded {
     /// The experiment; `full`: what all traffic of each curve comes to, bytes/s. Where that is not known there are no steps between.
     pub fn experiment(self, topology: &Topology, full: &[Option<f64>]) -> Experiment {
         let burst = BURST_BYTES as f64 * if self.traffic == Access::Copy { 2.0 } else { 1.0 };
-        let paced = |(number, curve): (usize, &Curve)| -> Vec<(Step, Pace)> {
+        let paced = |(number, curve): (usize, &Curve)| -> Vec<(TrafficStep, Pace)> {
             let full = full.get(number).copied().flatten();
-            let with = |step: Step| Some((step, step.pace(full, curve.traffic.len(), burst)?));
-            Step::all().into_iter().filter_map(with).collect()
+            let with = |step: TrafficStep| Some((step, step.pace(full, curve.traffic.len(), burst)?));
+            TrafficStep::all().into_iter().filter_map(with).collect()
         };
-        let steps: Vec<Vec<(Step, Pace)>> = self.curves.iter().enumerate().map(paced).collect();
+        let steps: Vec<Vec<(TrafficStep, Pace)>> = self.curves.iter().enumerate().map(paced).collect();
         let paces: Vec<Vec<Pace>> = steps.iter().map(|steps| steps.iter().map(|(_, pace)| *pace).collect()).collect();
         let loaders = self.curves.len();
         let mut joined = Joined::without_cases(vec![
@@ -248,9 +248,9 @@ impl Loaded {
             let first = loaders + self.first_thread(number);
             let threads = first..first + curve.traffic.len();
             let mut named = Vec::new();
-            for step in std::iter::once(Step::Idle).chain(steps.iter().map(|(step, _)| *step)) {
+            for step in std::iter::once(TrafficStep::Idle).chain(steps.iter().map(|(step, _)| *step)) {
                 let group = format!("{}, {}", curve.name, step.name(self.traffic));
-                let order = if step == Step::Idle { Order::Alone } else { Order::Simultaneous };
+                let order = if step == TrafficStep::Idle { Order::Alone } else { Order::Simultaneous };
                 let case = |direction, bytes: usize, range: usize| DocumentCase {
                     order,
                     memory: MemoryKind::Pageable,
@@ -259,7 +259,7 @@ impl Loaded {
                     range_bytes: Some(range as u64),
                     group: Some(group.clone()),
                 };
-                let at = if step == Step::Idle {
+                let at = if step == TrafficStep::Idle {
                     joined.at_once(&[(0, number)])
                 } else {
                     next += 1;
@@ -267,7 +267,7 @@ impl Loaded {
                 };
                 let loads = numbered(&mut cases, case(Direction::Load, LINE_BYTES, self.chased));
                 shots.push(Shot { at, case: loads, places: vec![(number, number)] });
-                if step != Step::Idle {
+                if step != TrafficStep::Idle {
                     let way = settings::direction_of(self.traffic);
                     let traffic = numbered(&mut cases, case(way, self.streamed, self.streamed));
                     shots.push(Shot { at, case: traffic, places: threads.clone().map(|at| (at, at)).collect() });
@@ -288,7 +288,7 @@ impl Loaded {
             cases,
             shots,
             matrices,
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: vec![LINE_BYTES as u64, self.streamed as u64],
                 directions: vec![Direction::Load, settings::direction_of(self.traffic)],
                 memory: vec![MemoryKind::Pageable],
@@ -307,13 +307,13 @@ impl Loaded {
         loads.chain(traffic).enumerate().map(at).collect()
     }
 
-    fn matrix(&self, number: usize, first: usize, named: &[(Step, String)]) -> Matrix {
+    fn matrix(&self, number: usize, first: usize, named: &[(TrafficStep, String)]) -> Matrix {
         let curve = &self.curves[number];
         let loader = IdSet::from_iter([number as u32]);
         let threads: IdSet = (first..first + curve.traffic.len()).map(|rank| rank as u32).collect();
         let traffic: IdSet = curve.traffic.iter().copied().collect();
-        let row = |(step, group): &(Step, String)| {
-            let idle = *step == Step::Idle;
+        let row = |(step, group): &(TrafficStep, String)| {
+            let idle = *step == TrafficStep::Idle;
             let own = IdSet::from_iter([curve.loads]);
             MatrixRow {
                 name: step.name(self.traffic),

@@ -5,17 +5,17 @@ use pingpong::device_bytes;
 use placement::{Target, TargetId, rows};
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 use crate::gpu_matrix::GpuMatrix;
 use crate::memory_matrix::MemoryMatrix;
-use crate::options::{Matrix, Measuring};
+use crate::options::{MatrixOptions, Measuring};
 use crate::outline::Outline;
 
-impl Measurement for Matrix {
+impl Measurement for MatrixOptions {
     fn command(&self) -> &'static str {
         "matrix"
     }
@@ -40,7 +40,7 @@ impl Measurement for Matrix {
         Ok(Outline { source, rows, columns, figures, max_time })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         let kind = found.platform.facts().kind;

@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
 use super::memory_range;
 use hostmem::Access;
 
@@ -23,7 +23,7 @@ use crate::config;
 use crate::document::settings;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::options::Matrix as Args;
+use crate::options::MatrixOptions;
 
 /// What is accessed from where.
 pub struct MemoryMatrix {
@@ -46,7 +46,7 @@ impl MemoryMatrix {
     ///
     /// # Errors
     /// Nothing can be measured, or there is too little memory for it.
-    pub fn new(args: &Args, topology: &Topology, rows: Vec<Row>, nodes: Vec<u32>) -> Result<Self, Fault> {
+    pub fn new(args: &MatrixOptions, topology: &Topology, rows: Vec<Row>, nodes: Vec<u32>) -> Result<Self, Fault> {
         let threads = args.threads.unwrap_or(usize::MAX);
         let mut next = 0;
         let row_places = || rows.iter().filter_map(|row| row.place.as_ref().ok());
@@ -100,7 +100,7 @@ impl MemoryMatrix {
         rank * self.nodes.len() + column
     }
 
-    fn add(&mut self, args: &Args, topology: &Topology, access: Access) -> Result<(), Fault> {
+    fn add(&mut self, args: &MatrixOptions, topology: &Topology, access: Access) -> Result<(), Fault> {
         let latency = access == Access::Load;
         let direction = settings::direction_of(access);
         // One range for all rows, or their figures would not be of the same work.
@@ -184,7 +184,7 @@ impl MemoryMatrix {
     }
 
     /// The experiment.
-    pub fn experiment(self, args: &Args, topology: &Topology) -> Experiment {
+    pub fn experiment(self, args: &MatrixOptions, topology: &Topology) -> Experiment {
         let suite = self.suite(topology);
         let matrix = self.matrix();
         let mut directions: Vec<Direction> = Vec::new();
@@ -209,7 +209,7 @@ impl MemoryMatrix {
             cases: self.document,
             shots: self.shots,
             matrices: vec![matrix],
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes,
                 directions,
                 memory: vec![MemoryKind::Pageable],

@@ -48,7 +48,7 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
         cases: Vec::new(),
         shots: Vec::new(),
         matrices: Vec::new(),
-        asked: super::experiment::Asked { huge_pages: first.asked.huge_pages, ..Default::default() },
+        asked: super::experiment::RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
     }
 }
 

@@ -12,15 +12,15 @@ use report::settings::{CopyEngine, TimingAsked};
 use stats::units::size;
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
 use crate::fault::Fault;
 use crate::kernel_facts::fits;
-use crate::options::{Measuring, Moving as Options};
+use crate::options::{Measuring, MovingOptions};
 use crate::outline::Outline;
 
 /// Sizes of a sweep where none are given.
@@ -44,7 +44,7 @@ impl Planned {
     }
 }
 
-impl Options {
+impl MovingOptions {
     /// Itself where memory that moves is asked for; none where other memory is.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Options {
     }
 }
 
-impl Measurement for Options {
+impl Measurement for MovingOptions {
     fn command(&self) -> &'static str {
         self.command
     }
@@ -167,7 +167,7 @@ impl Measurement for Options {
         })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         let planned = self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
@@ -197,7 +197,7 @@ impl Measurement for Options {
             suite: Arc::new(suite),
             engine: config.engine(),
             places: Plan { ranks: places.collect(), notes: Vec::new() },
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: self.sizes(),
                 directions: config::unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>()),
                 memory: self.kinds.iter().copied().map(settings::memory).collect(),

@@ -80,7 +80,7 @@ impl Default for Measuring {
 
 /// Copies of each rank's memory to its device and back, under a placement.
 #[derive(Clone, Debug)]
-pub struct PingPong {
+pub struct PingPongOptions {
     /// One PU for each rank.
     pub cpus: Option<IdList>,
     /// Where host memory lies.
@@ -107,7 +107,7 @@ pub struct PingPong {
 
 /// Rows of the machine against its GPUs, or where no GPU takes part against its memory nodes.
 #[derive(Clone, Debug)]
-pub struct Matrix {
+pub struct MatrixOptions {
     /// What a row is.
     pub rows: RowsBy,
     /// The size of one copy, bytes.
@@ -132,7 +132,7 @@ pub struct Matrix {
     pub measuring: Measuring,
 }
 
-impl Default for Matrix {
+impl Default for MatrixOptions {
     fn default() -> Self {
         Self {
             rows: RowsBy::Node,
@@ -161,7 +161,7 @@ pub enum Between {
 
 /// Kernels that compute, between the memory of each row and each GPU, or on the cores of each row with the memory of each node.
 #[derive(Clone, Debug)]
-pub struct Computing {
+pub struct ComputingOptions {
     /// The kernels; all of them where none is named.
     pub kernels: Vec<Kernel>,
     /// The size of their problems.
@@ -178,7 +178,7 @@ pub struct Computing {
     pub measuring: Measuring,
 }
 
-impl Default for Computing {
+impl Default for ComputingOptions {
     fn default() -> Self {
         Self {
             kernels: Vec::new(),
@@ -194,7 +194,7 @@ impl Default for Computing {
 
 /// How long loads of memory take, or flags.
 #[derive(Clone, Debug, Default)]
-pub struct Latency {
+pub struct LatencyOptions {
     /// What a row is.
     pub rows: RowsBy,
     /// The range that is loaded from, bytes.
@@ -213,7 +213,7 @@ pub struct Latency {
 
 /// Pairs of GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pairs {
+pub enum GpuPairs {
     /// Every two, one way and both ways at once, and the smallest copy.
     #[default]
     All,
@@ -225,11 +225,11 @@ pub enum Pairs {
 
 /// Copies between the memory of every two GPUs and within each.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub struct PeerOptions {
     /// The size of one copy, bytes; 512 MiB where none is given, or an eighth of a GPU's memory where that is less.
     pub size: Option<u64>,
     /// Which pairs of GPUs.
-    pub pairs: Pairs,
+    pub pairs: GpuPairs,
     /// Which of the two GPUs copies.
     pub by: PeerEnd,
     /// What moves the bytes.
@@ -242,11 +242,11 @@ pub struct Peer {
     pub measuring: Measuring,
 }
 
-impl Default for Peer {
+impl Default for PeerOptions {
     fn default() -> Self {
         Self {
             size: None,
-            pairs: Pairs::All,
+            pairs: GpuPairs::All,
             by: PeerEnd::Source,
             engine: CopyBy::Engine,
             latency: false,
@@ -258,7 +258,7 @@ impl Default for Peer {
 
 /// Time and rate against size.
 #[derive(Clone, Debug)]
-pub struct Sweep {
+pub struct SweepOptions {
     /// Sizes of one copy, bytes; from 4 B to 1 GiB or what fits where none is given.
     pub sizes: Option<Vec<u64>>,
     /// Kinds of host memory.
@@ -270,14 +270,14 @@ pub struct Sweep {
     /// What moves the bytes.
     pub engine: CopyBy,
     /// Many small pieces instead of single copies.
-    pub pieces: Option<SmallPieces>,
+    pub pieces: Option<SmallPiecesOptions>,
     /// What every measurement has.
     pub measuring: Measuring,
 }
 
 /// Many small pieces.
 #[derive(Clone, Debug)]
-pub struct SmallPieces {
+pub struct SmallPiecesOptions {
     /// Sizes of a piece, bytes: multiples of 4 KiB.
     pub sizes: Vec<u64>,
     /// Bytes of all that are sent together.
@@ -292,7 +292,7 @@ pub struct SmallPieces {
 
 /// Memory whose pages go to whoever touches them.
 #[derive(Clone, Debug)]
-pub struct Moving {
+pub struct MovingOptions {
     /// The command, as documents name it.
     pub command: &'static str,
     /// One PU for each rank.
@@ -313,7 +313,7 @@ pub struct Moving {
 
 /// What ranks lose when they copy at once.
 #[derive(Clone, Debug)]
-pub struct Contend {
+pub struct ContendOptions {
     /// The ranks' PUs.
     pub cpus: Option<IdList>,
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once.
@@ -336,7 +336,7 @@ pub struct Contend {
     pub measuring: Measuring,
 }
 
-impl Default for Contend {
+impl Default for ContendOptions {
     fn default() -> Self {
         Self {
             cpus: None,
@@ -355,7 +355,7 @@ impl Default for Contend {
 
 /// Everything that is sensible on a machine, in a time given.
 #[derive(Clone, Debug)]
-pub struct Suite {
+pub struct SuiteOptions {
     /// The time that it may take.
     pub within: Duration,
     /// What every measurement has.
@@ -364,7 +364,7 @@ pub struct Suite {
 
 /// Which GPUs and which cores belong together, by measurement.
 #[derive(Clone, Debug)]
-pub struct Groups {
+pub struct GroupsOptions {
     /// Whether GPUs are asked.
     pub gpus: bool,
     /// Whether cores are asked.

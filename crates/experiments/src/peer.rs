@@ -5,18 +5,18 @@ use pingpong::device_bytes;
 use placement::Target;
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
-use crate::options::{Measuring, Peer};
+use crate::options::{Measuring, PeerOptions};
 use crate::outline::Outline;
 use crate::peers::{self, Peers};
 use crate::reach::Reach;
 
-impl Measurement for Peer {
+impl Measurement for PeerOptions {
     fn command(&self) -> &'static str {
         "peer"
     }
@@ -33,17 +33,17 @@ impl Measurement for Peer {
         Ok(Outline { source, rows: Vec::new(), columns, figures: peers.said(), max_time: peers.max_time() })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
         Ok(self.peers(survey, found)?.experiment(self, &survey.topology, found, making.reached))
     }
 
-    fn reach(&self, survey: &Survey, found: &Found) -> Result<Option<Reach>, Fault> {
+    fn reach(&self, survey: &Survey, found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
         Ok(Some(self.peers(survey, found)?.reach()))
     }
 }
 
-impl Peer {
-    fn peers(&self, survey: &Survey, found: &Found) -> Result<Peers, Fault> {
+impl PeerOptions {
+    fn peers(&self, survey: &Survey, found: &FoundPlatform) -> Result<Peers, Fault> {
         let available = backends::targets(&*found.platform);
         let targets = self.gpus(found.platform.facts().kind, available.clone())?;
         let least = targets.iter().filter_map(|target| device_bytes(&*found.platform, target.id)).min();

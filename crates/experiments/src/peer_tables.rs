@@ -11,7 +11,7 @@ use stats::IdSet;
 use topo::Topology;
 
 use super::peer_copies::{OneCopy, all_to_one, local, one_to_all, pairs};
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::document::of_experiment::{declared_nodes, name_of};
 
 /// The group of copies alone.
@@ -20,7 +20,7 @@ pub const ONE_WAY: &str = "one-way";
 pub const LOADS: &str = "loads";
 
 /// A group of copies, and how they stand in a matrix.
-pub struct Table {
+pub struct PeerTable {
     /// The group.
     pub group: &'static str,
     title: String,
@@ -40,7 +40,7 @@ pub struct Gpus<'a> {
     pub targets: &'a [Target],
     pub ranks: &'a [RankPlan],
     pub topology: &'a Topology,
-    pub found: &'a Found,
+    pub found: &'a FoundPlatform,
 }
 
 /// Why copies of all GPUs to one, and of one to all, are not measured between so many.
@@ -53,13 +53,13 @@ pub fn why_not_all(gpus: usize) -> Option<&'static str> {
 }
 
 /// The tables of copies between so many GPUs, `how` they are made in words; those of `all` at once without the pairs that are `out_of_reach`.
-pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize, usize)>) -> Vec<Table> {
+pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize, usize)>) -> Vec<PeerTable> {
     let pairs = pairs(gpus);
     let title = |what: &str| format!("GPU to GPU{how}, {what}");
     let alone = |copies: Vec<OneCopy>| copies.into_iter().map(|copy| vec![copy]).collect();
     let back = |one: &OneCopy| pairs.iter().find(|back| (back.from, back.to) == (one.to, one.from)).copied();
     let there_and_back = |one: &OneCopy| [*one].into_iter().chain(back(one)).collect();
-    let of_pairs = |group, what, cases| Table {
+    let of_pairs = |group, what, cases| PeerTable {
         group,
         title: title(what),
         compares: Compares::Pairs,
@@ -82,7 +82,7 @@ pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize,
             let rows: Vec<Vec<OneCopy>> = rows.into_iter().map(reached).collect();
             let too_few =
                 |row: &Vec<OneCopy>| (row.len() < 2).then_some("fewer than two pairs are in a kernel's reach");
-            Table {
+            PeerTable {
                 group,
                 title: title(what),
                 compares: Compares::Together,
@@ -99,8 +99,8 @@ pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize,
 }
 
 /// The table of the loads of these pairs.
-pub fn loads(pairs: Vec<OneCopy>, gpus: usize) -> Table {
-    Table {
+pub fn loads(pairs: Vec<OneCopy>, gpus: usize) -> PeerTable {
+    PeerTable {
         group: LOADS,
         title: "GPU to GPU, loads by a kernel".to_owned(),
         compares: Compares::Pairs,
@@ -111,7 +111,7 @@ pub fn loads(pairs: Vec<OneCopy>, gpus: usize) -> Table {
     }
 }
 
-impl Table {
+impl PeerTable {
     /// The matrix, with what is to be known of rows (`notes`).
     pub fn matrix(&self, gpus: &Gpus, notes: &[Option<String>]) -> Matrix {
         let [of_row, of_column] = self.words;
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     /// The ends of the copies of each case of the table of this group.
-    fn ends(tables: &[Table], group: &str) -> Vec<Vec<(usize, usize)>> {
+    fn ends(tables: &[PeerTable], group: &str) -> Vec<Vec<(usize, usize)>> {
         let cases = tables.iter().filter(|table| table.group == group).flat_map(|table| &table.cases);
         cases.map(|copies| copies.iter().map(|copy| (copy.from, copy.to)).collect()).collect()
     }

@@ -15,16 +15,16 @@ use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::fault::Fault;
-use crate::options::{Pairs, Peer as Args};
+use crate::options::{GpuPairs, PeerOptions};
 use crate::reach::{Reach, Reached};
 use crate::watchdog::OPENS;
 
@@ -46,7 +46,7 @@ pub struct Peers {
     /// Whether all copy to one and one to all.
     all: bool,
     /// Which pairs.
-    which: Pairs,
+    which: GpuPairs,
     /// The pairs that the driver stages, by number.
     staged: BTreeSet<(usize, usize)>,
 }
@@ -56,16 +56,21 @@ impl Peers {
     ///
     /// # Errors
     /// The size is too large for this machine, or the GPUs have no place.
-    pub fn new(args: &Args, topology: &Topology, targets: Vec<Target>, available: Vec<Target>) -> Result<Self, Fault> {
+    pub fn new(
+        args: &PeerOptions,
+        topology: &Topology,
+        targets: Vec<Target>,
+        available: Vec<Target>,
+    ) -> Result<Self, Fault> {
         let size = usize::try_from(args.size.unwrap_or(SIZE)).map_err(Fault::usage)?;
         let request = Request { cpus: None, targets: Some(targets.clone()), available, membind: Membind::Local };
         let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
         let mut engine = config::measuring(&args.measuring).engine();
         let gpus = targets.len();
         let pairs = match args.pairs {
-            Pairs::All => pairs(gpus).len(),
-            Pairs::Ring => gpus,
-            Pairs::None => 0,
+            GpuPairs::All => pairs(gpus).len(),
+            GpuPairs::Ring => gpus,
+            GpuPairs::None => 0,
         };
         let loads = if args.latency { pairs } else { 0 };
         let all_at_once = if args.all && why_not_all(gpus).is_none() { 2 * gpus } else { 0 };
@@ -99,16 +104,22 @@ impl Peers {
         let gpus = self.targets.len();
         let shown = stats::units::size(self.sizes[0] as u64);
         match self.which {
-            Pairs::Ring if gpus > 1 => {
+            GpuPairs::Ring if gpus > 1 => {
                 format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")
             }
-            Pairs::None if gpus > 1 => format!("{shown} within each GPU's memory"),
+            GpuPairs::None if gpus > 1 => format!("{shown} within each GPU's memory"),
             _ => said(gpus, self.sizes[0], self.load_range, self.all),
         }
     }
 
     /// The experiment, on this platform, between GPUs that reach each other so.
-    pub fn experiment(mut self, args: &Args, topology: &Topology, found: &Found, reached: &Reached) -> Experiment {
+    pub fn experiment(
+        mut self,
+        args: &PeerOptions,
+        topology: &Topology,
+        found: &FoundPlatform,
+        reached: &Reached,
+    ) -> Experiment {
         self.staged.clone_from(&reached.staged);
         let gpus = self.targets.len();
         let pairs = pairs(gpus);
@@ -122,11 +133,11 @@ impl Peers {
             if by_kernel { &self.staged } else { &none },
         );
         let is_asked = |copy: &OneCopy| match self.which {
-            Pairs::All => true,
-            Pairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
-            Pairs::None => copy.from == copy.to,
+            GpuPairs::All => true,
+            GpuPairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
+            GpuPairs::None => copy.from == copy.to,
         };
-        if self.which != Pairs::All {
+        if self.which != GpuPairs::All {
             tables.retain(|table| table.group == ONE_WAY);
             tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().all(is_asked)));
         }
@@ -152,7 +163,7 @@ impl Peers {
         for table in &tables {
             table.cases.iter().for_each(|copies| add(table.group, size, copies));
         }
-        if self.which == Pairs::All {
+        if self.which == GpuPairs::All {
             pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
         }
         let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
@@ -164,12 +175,13 @@ impl Peers {
         let places = every(gpus, self.all && why_not_all(gpus).is_none()).iter().map(place).collect();
         let known = Gpus { targets: &self.targets, ranks: &self.ranks, topology, found };
         let notes = self.notes();
-        let matrix = |table: &peer_tables::Table| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
+        let matrix =
+            |table: &peer_tables::PeerTable| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
         let mut matrices: Vec<_> = tables.iter().map(matrix).collect();
         let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
-        let mut told = Asked {
-            sizes: if gpus > 1 && self.which == Pairs::All {
+        let mut told = RequestedSettings {
+            sizes: if gpus > 1 && self.which == GpuPairs::All {
                 vec![size as u64, smallest as u64]
             } else {
                 vec![size as u64]

@@ -10,20 +10,20 @@ use placement::{Plan, RankPlan, Row, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
 use topo::{Survey, Topology};
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
-use crate::experiment::{Asked, Beforehand, Experiment, Shot, numbered, place};
+use crate::experiment::{Beforehand, Experiment, RequestedSettings, Shot, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::document_case;
 use crate::kernel_facts::fits;
-use crate::options::{SmallPieces, Sweep};
+use crate::options::{SmallPiecesOptions, SweepOptions};
 
 /// What is sent where.
 pub(crate) struct PieceSweep<'a> {
-    asked: &'a SmallPieces,
-    options: &'a Sweep,
+    asked: &'a SmallPiecesOptions,
+    options: &'a SweepOptions,
     /// The rows that were asked for; none where each GPU's near memory is.
     pub(crate) rows: Vec<Row>,
     /// The engine's ranks, and the GPUs of each.
@@ -36,8 +36,8 @@ impl<'a> PieceSweep<'a> {
     /// # Errors
     /// What pieces cannot be sent by, and what can be done.
     pub(crate) fn new(
-        options: &'a Sweep,
-        asked: &'a SmallPieces,
+        options: &'a SweepOptions,
+        asked: &'a SmallPiecesOptions,
         (survey, kind): (&Survey, PlatformKind),
         near: &Plan,
     ) -> Result<Self, Fault> {
@@ -128,7 +128,7 @@ impl<'a> PieceSweep<'a> {
     ///
     /// # Errors
     /// Which place has too little memory.
-    pub(crate) fn experiment(self, topology: &Topology, found: &Found) -> Result<Experiment, Fault> {
+    pub(crate) fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Result<Experiment, Fault> {
         let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
         for pieces in self.each() {
             let case = numbered(&mut cases, document_case(GpuRound::Pieces(pieces), None));
@@ -170,7 +170,7 @@ impl<'a> PieceSweep<'a> {
             cases,
             shots,
             matrices: Vec::new(),
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: self.asked.sizes.clone(),
                 directions: config::unique(&self.options.directions).into_iter().map(settings::direction).collect(),
                 memory: vec![settings::memory(MemoryKind::Pinned)],

@@ -12,21 +12,25 @@ use topo::Topology;
 use crate::backends::{self, Untouched};
 use crate::budget::{budget, budget_untouched};
 use crate::config;
-use crate::document::part::Local;
-use crate::document::{self, Facts, verdict};
-use crate::driver::{Session, chosen_for_ranks};
+use crate::document::rank_part::Local;
+use crate::document::{self, PingPongFacts, verdict};
+use crate::driver::{RunContext, chosen_for_ranks};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::finding::{Finder, found};
-use crate::journal::{DocumentJournal, Ended};
-use crate::options::PingPong;
+use crate::journal::{DocumentJournal, FinishedRun};
+use crate::options::PingPongOptions;
 
-impl PingPong {
+impl PingPongOptions {
     /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
     ///
     /// # Errors
     /// What was asked for cannot be measured here. A run that began ends without one.
-    pub fn measure(&self, session: Session, fails: impl FnOnce(&report::Document) -> bool) -> Result<Ended, Fault> {
+    pub fn measure(
+        &self,
+        session: RunContext,
+        fails: impl FnOnce(&report::Document) -> bool,
+    ) -> Result<FinishedRun, Fault> {
         let topology = read()?;
         let (backend, is_named) = (self.measuring.backend, self.measuring.gpus.is_some());
         let finder: Finder =
@@ -35,7 +39,7 @@ impl PingPong {
             Ok(found) => found,
             Err(ended) => return Ok(ended),
         };
-        let Session { origin, sink, signals, observer, say } = session;
+        let RunContext { origin, sink, signals, observer, say } = session;
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
         let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
         budget(&config, &plan, &topology, &found)?;
@@ -46,7 +50,7 @@ impl PingPong {
         let local =
             Local { topology: &topology, found: &found, machine: &machine, timer, plan: &plan, node: 0, hosts: &hosts };
         let ranks: Vec<usize> = plan.ranks.iter().map(|rank| rank.rank).collect();
-        let facts = Facts {
+        let facts = PingPongFacts {
             args: self,
             config: &config,
             parts: &local.parts(&ranks),

@@ -11,7 +11,7 @@ use pingpong::device_bytes;
 use placement::{Membind, Request, RowsBy, Target, TargetId, rows};
 use topo::Survey;
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::budget;
 use crate::contend;
 use crate::document::of_experiment::name_of;
@@ -22,7 +22,7 @@ use crate::fault::Fault;
 use crate::gpu_matrix::GpuMatrix;
 use crate::memory_matrix::MemoryMatrix;
 use crate::merged::merged;
-use crate::options::{Contend, Matrix, Measuring, Peer, Suite};
+use crate::options::{ContendOptions, MatrixOptions, Measuring, PeerOptions, SuiteOptions};
 use crate::outline::Outline;
 use crate::peers::Peers;
 use crate::reach::{Reach, Reached};
@@ -37,12 +37,12 @@ const MEASURING: f64 = 0.8;
 /// What is to be measured, not yet bound to a platform.
 struct Parts {
     gpus: Option<GpuMatrix>,
-    peers: Option<(Peer, Peers)>,
+    peers: Option<(PeerOptions, Peers)>,
     contend: Option<contend::Contend>,
-    memory: (Matrix, MemoryMatrix),
+    memory: (MatrixOptions, MemoryMatrix),
 }
 
-impl Measurement for Suite {
+impl Measurement for SuiteOptions {
     fn command(&self) -> &'static str {
         "suite"
     }
@@ -60,23 +60,23 @@ impl Measurement for Suite {
         Ok(Outline { source, rows, columns, figures: parts.said(), max_time: self.measuring_time() })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, making: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
         let mut experiment = self.parts_on(survey, found)?.experiment(survey, found, making.reached)?;
         experiment.engine.max_time = self.measuring_time();
         Ok(experiment)
     }
 
-    fn reach(&self, survey: &Survey, found: &Found) -> Result<Option<Reach>, Fault> {
+    fn reach(&self, survey: &Survey, found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
         Ok(self.parts_on(survey, found)?.peers.map(|(_, peers)| peers.reach()))
     }
 }
 
-impl Suite {
+impl SuiteOptions {
     fn measuring_time(&self) -> Duration {
         self.within.mul_f64(MEASURING)
     }
 
-    fn parts_on(&self, survey: &Survey, found: &Found) -> Result<Parts, Fault> {
+    fn parts_on(&self, survey: &Survey, found: &FoundPlatform) -> Result<Parts, Fault> {
         let platform = &*found.platform;
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(platform))?;
         self.parts(survey, platform.facts().kind, &targets, &|target| device_bytes(platform, target))
@@ -95,16 +95,16 @@ impl Suite {
             PlatformKind::Host => vec![Access::Read, Access::Write, Access::Copy, Access::Load],
             PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
         };
-        let memory = Matrix { threads: Some(THREADS), access, measuring: own(), ..Matrix::default() };
+        let memory = MatrixOptions { threads: Some(THREADS), access, measuring: own(), ..MatrixOptions::default() };
         let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
         let on_nodes = MemoryMatrix::new(&memory, topology, rows(topology, RowsBy::Node), nodes)?;
         if kind == PlatformKind::Host {
             return Ok(Parts { gpus: None, peers: None, contend: None, memory: (memory, on_nodes) });
         }
-        let matrix = Matrix { size: SIZE, latency: true, measuring: own(), ..Matrix::default() };
+        let matrix = MatrixOptions { size: SIZE, latency: true, measuring: own(), ..MatrixOptions::default() };
         let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
         gpus.budget(topology, device)?;
-        let peer = Peer { size: Some(SIZE), measuring: own(), ..Peer::default() };
+        let peer = PeerOptions { size: Some(SIZE), measuring: own(), ..PeerOptions::default() };
         let peers = Peers::new(&peer, topology, targets.to_vec(), targets.to_vec())?;
         let contend = if targets.len() > 1 {
             let request = Request {
@@ -114,7 +114,7 @@ impl Suite {
                 membind: Membind::Local,
             };
             let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-            let contend = Contend { size: SIZE, measuring: own(), ..Contend::default() };
+            let contend = ContendOptions { size: SIZE, measuring: own(), ..ContendOptions::default() };
             Some(contend::Contend::new(&contend, kind, survey, plan)?)
         } else {
             None
@@ -132,7 +132,7 @@ impl Parts {
         [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
-    fn experiment(self, survey: &Survey, found: &Found, reached: &Reached) -> Result<Experiment, Fault> {
+    fn experiment(self, survey: &Survey, found: &FoundPlatform, reached: &Reached) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         if let Some(contend) = &self.contend {
             budget(&contend.config, contend.plan(), topology, found)?;

@@ -9,15 +9,15 @@ use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
 use stats::units::parse_sizes;
 use topo::{Survey, Topology};
 
-use crate::backends::{self, Found, Untouched};
+use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Asked, Beforehand, DocumentCase, Experiment, Shot, numbered};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
 use crate::fault::Fault;
-use crate::options::{Measuring, Sweep as Args};
+use crate::options::{Measuring, SweepOptions};
 use crate::outline::Outline;
 use crate::pieces::PieceSweep;
 
@@ -38,7 +38,7 @@ impl Sweep {
     ///
     /// # Errors
     /// Sizes that this machine cannot address.
-    pub fn new(args: &Args, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
+    pub fn new(args: &SweepOptions, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
         let mut config = config::measuring(&args.measuring);
         config.by = args.engine;
         let sizes = match &args.sizes {
@@ -82,7 +82,7 @@ impl Sweep {
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, topology: &Topology, found: &Found) -> Experiment {
+    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let Self { config, plan, copies } = self;
         let helpers = Helpers(topology.allowed.pus.clone());
         let one_node = topology.machine_has_one_node();
@@ -111,7 +111,7 @@ impl Sweep {
             cases,
             shots,
             matrices: Vec::new(),
-            asked: Asked {
+            asked: RequestedSettings {
                 sizes: config.sizes.iter().map(|size| *size as u64).collect(),
                 directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
                 memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
@@ -124,7 +124,7 @@ impl Sweep {
     }
 }
 
-impl Measurement for Args {
+impl Measurement for SweepOptions {
     fn command(&self) -> &'static str {
         "sweep"
     }
@@ -147,7 +147,7 @@ impl Measurement for Args {
         Ok(Outline { source, rows: Vec::new(), columns, figures: sweep.said(), max_time: sweep.config.max_time })
     }
 
-    fn experiment(&self, survey: &Survey, found: &Found, _: Making) -> Result<Experiment, Fault> {
+    fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let planned = self.planned(survey, backends::targets(&*found.platform))?;
         if let Some(pieces) = &self.pieces {
             let kind = found.platform.facts().kind;
@@ -160,7 +160,7 @@ impl Measurement for Args {
     }
 }
 
-impl Args {
+impl SweepOptions {
     /// A rank for each GPU that was named, or for the first.
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;

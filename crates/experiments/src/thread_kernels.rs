@@ -21,11 +21,11 @@ use crate::experiment::{Beforehand, DocumentCase, Experiment, Shot, memory_of, n
 use crate::fault::Fault;
 use crate::gpu_kernels::asked;
 use crate::kernel_facts::{figures, fits};
-use crate::options::Computing;
+use crate::options::ComputingOptions;
 
 /// What is computed by whom.
 pub(crate) struct ThreadKernels<'a> {
-    options: &'a Computing,
+    options: &'a ComputingOptions,
     kernels: Vec<Kernel>,
     rows: Vec<Row>,
     /// The nodes of the columns.
@@ -42,7 +42,7 @@ impl<'a> ThreadKernels<'a> {
     /// # Errors
     /// Nothing can be measured.
     pub(crate) fn new(
-        options: &'a Computing,
+        options: &'a ComputingOptions,
         topology: &Topology,
         rows: Vec<Row>,
         nodes: Vec<u32>,

@@ -8,7 +8,7 @@ use hostmem::Access;
 const TENTHS: u32 = 10;
 /// A step of the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum TrafficStep {
     /// No traffic.
     Idle,
     /// So many tenths of all traffic.
@@ -17,7 +17,7 @@ pub enum Step {
     Full,
 }
 
-impl Step {
+impl TrafficStep {
     /// All of them, in order.
     pub fn all() -> Vec<Self> {
         let between = (1..TENTHS).map(Self::Tenths);
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn nine_steps_lie_between_idle_and_all_traffic_and_each_has_its_pace() {
-        let steps = Step::all();
-        assert_eq!((steps.len(), steps[0], steps[10]), (11, Step::Idle, Step::Full));
+        let steps = TrafficStep::all();
+        assert_eq!((steps.len(), steps[0], steps[10]), (11, TrafficStep::Idle, TrafficStep::Full));
         let name = |at: usize| steps[at].name(Access::Read);
         assert_eq!([name(0), name(3), name(10)], ["idle", "30 % read traffic", "full read traffic"]);
         // Four threads of 2.5 GB/s: half of it is a burst of 4 KiB in 3.2768 µs.

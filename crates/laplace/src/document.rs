@@ -215,7 +215,12 @@ fn block(found: &BlockFound, bytes: u64) -> Block {
     }
 }
 
-fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<&RankFound>, checked: u64) -> RankCase {
+fn rank_case(timer: &TimerFacts,
+    way: &WayFound,
+    blocks: &[Block],
+    rank: Option<&RankFound>,
+    checked: u64,
+) -> RankCase {
     let last = blocks.len().saturating_sub(1);
     let ended = way.stop.is_some_and(|stop| stop != StopReason::Error);
     let sample = |(at, block): (usize, &Block)| {
@@ -241,7 +246,7 @@ fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<
     }
 }
 
-fn messages(parts: &[Part]) -> Vec<Message> {
+fn messages(parts: &[RankPart]) -> Vec<Message> {
     let mut notes: Vec<&String> = Vec::new();
     for note in parts.iter().flat_map(|part| &part.notes) {
         if !notes.contains(&note) {

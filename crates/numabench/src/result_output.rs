@@ -63,7 +63,7 @@ impl Output<'_> {
     }
 
     /// Prints what was asked for. The table comes whatever became of the document.
-    pub fn show(&self, ended: Ended) -> Result<Exit, Fault> {
+    pub fn show(&self, ended: FinishedRun) -> Result<Exit, Fault> {
         self.show_as(ended, |document, style| match self.extent {
             Extent::Full => table_beside(document, style, self.reference),
             Extent::Screen => brief(document, style, self.reference, terminal::has_letters()),

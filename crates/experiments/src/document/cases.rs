@@ -18,18 +18,18 @@ use stats::flag::Flag;
 use stats::interval::median;
 use stats::stop::StopReason;
 
-use super::{Facts, settings};
+use super::{PingPongFacts, settings};
 
 /// A case of which less was common to all ranks measured something else than was asked.
 const LEAST_OVERLAP: f64 = 0.95;
 
-pub(super) fn cases(facts: &Facts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
+pub(super) fn cases(facts: &PingPongFacts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
     pingpong::CopyCase::all(facts.config).iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
 }
 
 fn one(
-    facts: &Facts,
+    facts: &PingPongFacts,
     asked: &pingpong::CopyCase,
     state: &RunState,
     places: &[Rank],
@@ -113,7 +113,7 @@ fn too_little(overlap: f64) -> String {
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
-fn timing(facts: &Facts, asked: &pingpong::CopyCase, results: &[RankCase]) -> case::Timing {
+fn timing(facts: &PingPongFacts, asked: &pingpong::CopyCase, results: &[RankCase]) -> case::Timing {
     let used = results.iter().flat_map(|rank| &rank.samples).map(|sample| sample.timing).next();
     let device = facts.config.timing == pingpong::TimingChoice::Device;
     let large = facts.config.timing == pingpong::TimingChoice::Auto

@@ -6,9 +6,9 @@ use report::document::{Platform, PlatformKind};
 use report::environment::Environment;
 use report::rank::{ChosenBy as By, Placement, Rank};
 
-use super::part::{Local, Part};
+use super::rank_part::{Local, RankPart};
 use super::{devices, environment, nodes, probe_text};
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 
 impl Local<'_> {
     /// The environment as a document has it.
@@ -17,10 +17,10 @@ impl Local<'_> {
     }
 
     /// The parts of these ranks.
-    pub fn parts(&self, ranks: &[usize]) -> Vec<Part> {
+    pub fn parts(&self, ranks: &[usize]) -> Vec<RankPart> {
         let mine = self.plan.ranks.iter().enumerate().filter(|(_, plan)| ranks.contains(&plan.rank));
         mine.filter_map(|(node_rank, plan)| {
-            Some(Part {
+            Some(RankPart {
                 rank: self.rank(node_rank, plan),
                 device: devices::device(self, plan)?,
                 notes: self.plan.notes.clone(),
@@ -64,7 +64,7 @@ impl Local<'_> {
 }
 
 /// The platform as a document has it.
-pub fn platform(found: &Found, machine: &topo::environment::Environment) -> Platform {
+pub fn platform(found: &FoundPlatform, machine: &topo::environment::Environment) -> Platform {
     let known = found.platform.facts();
     let kind = match known.kind {
         device::PlatformKind::Cuda => PlatformKind::Cuda,

@@ -12,7 +12,7 @@ use topo::gpu_condition::{self, GpuConditions};
 use topo::host_link::HostLink;
 use topo::model::Rung;
 
-use super::part::{Local, Part};
+use super::rank_part::{Local, RankPart};
 
 /// The device of one rank, as it is known before the run; `None` if the platform has no such device.
 pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
@@ -65,7 +65,7 @@ pub(super) fn device(local: &Local, plan: &RankPlan) -> Option<Device> {
 }
 
 /// The devices that took part, each once, in the order of ranks, with what the run has shown of them.
-pub(super) fn devices(parts: &[Part], state: &RunState, launched: bool) -> Vec<Device> {
+pub(super) fn devices(parts: &[RankPart], state: &RunState, launched: bool) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
     let mut known = BTreeSet::new();
     for (part, rank) in parts.iter().zip(&state.ranks).filter(|(part, _)| known.insert(&part.device.id)) {

@@ -4,7 +4,7 @@ use report::environment::{Distances, Environment, NodeKind, NumaNode, Package, P
 use stats::flag::TimerFacts;
 use topo::environment::ProbeValue;
 
-use crate::document::part::Local;
+use crate::document::rank_part::Local;
 
 pub(super) fn environment(local: &Local) -> Environment {
     let topology = local.topology;

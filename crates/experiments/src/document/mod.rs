@@ -11,7 +11,7 @@ mod environment;
 pub mod nodes;
 pub mod of_experiment;
 pub mod part;
-mod penalties;
+pub mod rank_part;
 pub(crate) mod settings;
 pub mod verdict;
 
@@ -23,9 +23,9 @@ use report::settings::OrderAsked;
 use topo::environment::ProbeValue;
 
 use crate::began::Began;
-use crate::document::part::Part;
+use crate::document::rank_part::RankPart;
 use crate::exit::Exit;
-use crate::options::PingPong;
+use crate::options::PingPongOptions;
 
 /// What made a document: the program, the words that started it, and when it began.
 #[derive(Clone, Debug)]
@@ -50,13 +50,13 @@ pub struct DocumentState {
 }
 
 /// What is known before the run.
-pub struct Facts<'a> {
+pub struct PingPongFacts<'a> {
     /// The arguments as typed.
-    pub args: &'a PingPong,
+    pub args: &'a PingPongOptions,
     /// The run.
     pub config: &'a RunConfig,
     /// What each rank's process knows, by rank.
-    pub parts: &'a [Part],
+    pub parts: &'a [RankPart],
     /// The platform, as rank 0's process sees it.
     pub platform: &'a Platform,
     /// The first node.
@@ -68,7 +68,7 @@ pub struct Facts<'a> {
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
-pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
+pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Document {
     let elapsed = facts.origin.began.elapsed();
     let (status, status_reason) = verdict::status(state, exit);
     let mut devices = devices::devices(facts.parts, state, facts.launch.is_some());
@@ -114,7 +114,7 @@ pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
     document
 }
 
-fn rank(part: &Part, state: &RunState) -> report::rank::Rank {
+fn rank(part: &RankPart, state: &RunState) -> report::rank::Rank {
     let thread_id = state.ranks.get(part.rank.rank as usize).and_then(|rank| rank.thread_id);
     let time = state.ranks.get(part.rank.rank as usize).and_then(|rank| time_spent(rank.spent));
     report::rank::Rank { thread_id, time, ..part.rank.clone() }
@@ -137,7 +137,7 @@ pub fn time_spent(spent: TimeSpent) -> Option<report::rank::TimeSpent> {
 }
 
 /// The ranks that nothing is heard of any more.
-fn missing(parts: &[Part], state: &RunState) -> Vec<MissingRank> {
+fn missing(parts: &[RankPart], state: &RunState) -> Vec<MissingRank> {
     let lost = parts.iter().zip(&state.ranks).filter_map(|(part, rank)| Some((part, rank.lost.clone()?)));
     lost.map(|(part, why)| MissingRank { rank: part.rank.rank, host: Some(part.rank.host.clone()), why }).collect()
 }
@@ -150,7 +150,7 @@ fn probe_text(value: &ProbeValue) -> String {
 }
 
 /// What the user should know beside the numbers.
-fn messages(facts: &Facts) -> Vec<Message> {
+fn messages(facts: &PingPongFacts) -> Vec<Message> {
     let mut notes: Vec<&String> = Vec::new();
     for note in facts.parts.iter().flat_map(|part| &part.notes) {
         if !notes.contains(&note) {

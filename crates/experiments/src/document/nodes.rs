@@ -10,7 +10,7 @@ use topo::Topology;
 use topo::model::NodeKind;
 
 use super::environment;
-use crate::document::part::{Local, Part};
+use crate::document::rank_part::{Local, RankPart};
 
 /// What this node is compared by.
 pub(super) fn facts(local: &Local) -> NodeFacts {
@@ -58,11 +58,12 @@ fn digest(topology: &Topology) -> String {
 }
 
 /// The nodes, with what each has otherwise than most.
-pub fn nodes(parts: &[Part]) -> Vec<Node> {
-    let firsts: Vec<(&Part, &NodeFacts)> = parts.iter().filter_map(|part| Some((part, part.node.as_ref()?))).collect();
+pub fn nodes(parts: &[RankPart]) -> Vec<Node> {
+    let firsts: Vec<(&RankPart, &NodeFacts)> =
+        parts.iter().filter_map(|part| Some((part, part.node.as_ref()?))).collect();
     let all: Vec<NodeFacts> = firsts.iter().map(|(_, facts)| (*facts).clone()).collect();
     let differs = differences(&all);
-    let node = |((part, _), (facts, differs)): ((&Part, _), (NodeFacts, _))| Node {
+    let node = |((part, _), (facts, differs)): ((&RankPart, _), (NodeFacts, _))| Node {
         index: part.rank.node,
         host: part.rank.host.clone(),
         ranks: parts.iter().filter(|other| other.rank.node == part.rank.node).map(|other| other.rank.rank).collect(),

@@ -18,16 +18,16 @@ use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 use crate::document::cases::Moved;
-use crate::document::part::Part;
+use crate::document::rank_part::RankPart;
 use crate::document::{Origin, bounds, cases, devices, nodes, settings, time_spent, verdict};
 use crate::exit::Exit;
 use crate::experiment::{DocumentCase, Experiment, Shot};
 use crate::options::Measuring;
 
 /// What is known before the run.
-pub struct Facts<'a> {
+pub struct ExperimentFacts<'a> {
     /// The arguments as typed.
     pub args: &'a Measuring,
     /// What is measured.
@@ -35,7 +35,7 @@ pub struct Facts<'a> {
     /// How long reading the clock takes, and its steps.
     pub timer: stats::flag::TimerFacts,
     /// What is known of each place, by number.
-    pub parts: &'a [Part],
+    pub parts: &'a [RankPart],
     /// The platform.
     pub platform: &'a Platform,
     /// The machine and its state.
@@ -45,7 +45,7 @@ pub struct Facts<'a> {
 }
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
-pub fn build(facts: &Facts, state: &RunState, exit: Option<Exit>) -> Document {
+pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> Document {
     let Experiment { command, matrices, engine, asked, .. } = facts.experiment;
     let elapsed = facts.origin.began.elapsed();
     let (status, status_reason) = verdict::status(state, exit);
@@ -136,25 +136,25 @@ fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
 }
 
 /// The engine's rank that measures a place.
-fn worker_of(facts: &Facts, place: usize) -> Option<usize> {
+fn worker_of(facts: &ExperimentFacts, place: usize) -> Option<usize> {
     let at = |shot: &Shot| shot.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
     facts.experiment.shots.iter().find_map(at)
 }
 
 /// Whether the engine's rank measures one place only.
-fn has_one_place(facts: &Facts, rank: usize) -> bool {
+fn has_one_place(facts: &ExperimentFacts, rank: usize) -> bool {
     let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
     let places: std::collections::BTreeSet<usize> = of_rank.map(|(_, place)| *place).collect();
     places.len() == 1
 }
 
 /// The first of the places that the engine's rank measures: its time stands there, once for all of them.
-fn first_place(facts: &Facts, rank: usize) -> Option<usize> {
+fn first_place(facts: &ExperimentFacts, rank: usize) -> Option<usize> {
     let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
     of_rank.map(|(_, place)| *place).min()
 }
 
-fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
+fn rank(facts: &ExperimentFacts, part: &RankPart, state: &RunState) -> Rank {
     let place = part.rank.rank as usize;
     let worker = worker_of(facts, place).and_then(|rank| state.ranks.get(rank));
     let mut spent = TimeSpent::default();
@@ -165,7 +165,7 @@ fn rank(facts: &Facts, part: &Part, state: &RunState) -> Rank {
 }
 
 /// The devices, each once, with the link and latch that the run has shown.
-fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
+fn devices(facts: &ExperimentFacts, state: &RunState) -> Vec<Device> {
     let mut seen = BTreeMap::new();
     for part in facts.parts {
         // A thread that copies to several devices says the link and latch of its first.
@@ -173,13 +173,13 @@ fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
         let own = worker.and_then(|rank| state.ranks.get(rank));
         seen.entry(&part.device.id).or_insert_with(|| (part, own));
     }
-    let mut order: Vec<&Part> = Vec::new();
+    let mut order: Vec<&RankPart> = Vec::new();
     facts.parts.iter().for_each(|part| {
         if !order.iter().any(|other| other.device.id == part.device.id) {
             order.push(part);
         }
     });
-    let device = |part: &&Part| {
+    let device = |part: &&RankPart| {
         let own = seen.get(&part.device.id).and_then(|(_, own)| *own);
         let known = devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks);
         devices::with_conditions(known, state.ranks.iter(), 1)
@@ -187,11 +187,11 @@ fn devices(facts: &Facts, state: &RunState) -> Vec<Device> {
     order.iter().map(device).collect()
 }
 
-fn all_cases(facts: &Facts, state: &RunState, devices: &[Device]) -> Vec<Case> {
+fn all_cases(facts: &ExperimentFacts, state: &RunState, devices: &[Device]) -> Vec<Case> {
     facts.experiment.cases.iter().enumerate().map(|(at, asked)| one_case(facts, at, asked, state, devices)).collect()
 }
 
-fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, devices: &[Device]) -> Case {
+fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &RunState, devices: &[Device]) -> Case {
     let order = match asked.order {
         Order::Simultaneous => case::Order::Simultaneous,
         Order::Alone => case::Order::Alone,
@@ -262,7 +262,7 @@ fn one_case(facts: &Facts, at: usize, asked: &DocumentCase, state: &RunState, de
     }
 }
 
-fn messages(facts: &Facts) -> Vec<Message> {
+fn messages(facts: &ExperimentFacts) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for note in facts.parts.iter().flat_map(|part| &part.notes) {
         if !messages.iter().any(|message| message.text == *note) {
@@ -281,7 +281,7 @@ pub fn name_of(target: &Target) -> String {
 }
 
 /// The NUMA nodes of host memory that the platform says are local to a target.
-pub fn declared_nodes(topology: &Topology, found: &Found, target: TargetId) -> Known<IdSet> {
+pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: TargetId) -> Known<IdSet> {
     let pci = match target {
         TargetId::Node(node) => return Known::value(IdSet::from_iter([node]), "the node itself"),
         TargetId::Gpu(pci) => pci,

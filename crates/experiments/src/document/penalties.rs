@@ -6,9 +6,9 @@ use report::case::{Case, CaseStatus};
 use report::contention::Penalty;
 use stats::compare::compare_among;
 
-use super::Facts;
+use super::PingPongFacts;
 
-pub(super) fn penalties(facts: &Facts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
+pub(super) fn penalties(facts: &PingPongFacts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
     let (mut penalties, mut values) = (Vec::new(), Vec::new());
     let copies = pingpong::CopyCase::all(facts.config);
     for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {

@@ -7,9 +7,9 @@ use report::moving::Touch;
 use report::pieces::{Scattered, Way};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 
-use super::Facts;
+use super::PingPongFacts;
 
-pub(super) fn settings(facts: &Facts) -> Settings {
+pub(super) fn settings(facts: &PingPongFacts) -> Settings {
     let (args, config) = (facts.args, facts.config);
     Settings {
         cpus_asked: args.cpus.as_ref().map(ToString::to_string),

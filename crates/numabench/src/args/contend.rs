@@ -62,8 +62,8 @@ pub(crate) const BESIDE: &[Word<Access>] = &[
 
 impl Contend {
     /// What is to be measured.
-    pub fn options(&self) -> options::Contend {
-        options::Contend {
+    pub fn options(&self) -> options::ContendOptions {
+        options::ContendOptions {
             cpus: self.cpus.clone(),
             ranks_per_gpu: self.ranks_per_gpu,
             size: self.size,

@@ -37,8 +37,8 @@ pub struct Kernels {
 
 impl Kernels {
     /// What is to be measured.
-    pub fn options(&self) -> options::Computing {
-        options::Computing {
+    pub fn options(&self) -> options::ComputingOptions {
+        options::ComputingOptions {
             kernels: self.kernels.clone(),
             size: self.size.map_or(kernels::ProblemSize::Class(self.class as u8), kernels::ProblemSize::Bytes),
             vendor: self.vendor,

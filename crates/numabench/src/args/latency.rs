@@ -54,8 +54,8 @@ const BETWEEN: &[Word<Between>] = &[
 
 impl Latency {
     /// What is to be measured.
-    pub fn options(&self) -> options::Latency {
-        options::Latency {
+    pub fn options(&self) -> options::LatencyOptions {
+        options::LatencyOptions {
             rows: self.rows,
             range: self.range,
             between: self.between,

@@ -64,9 +64,9 @@ impl Matrix {
     ///
     /// # Errors
     /// What such memory is not measured with.
-    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
-        let options::Matrix { rows, size, memory, directions, measuring, .. } = self.options();
-        let with = options::Moving {
+    pub fn moving(&self) -> Result<Option<options::MovingOptions>, Fault> {
+        let options::MatrixOptions { rows, size, memory, directions, measuring, .. } = self.options();
+        let with = options::MovingOptions {
             command: "matrix",
             cpus: None,
             rows: Some(rows),
@@ -86,8 +86,8 @@ impl Matrix {
     }
 
     /// What is to be measured.
-    pub fn options(&self) -> options::Matrix {
-        options::Matrix {
+    pub fn options(&self) -> options::MatrixOptions {
+        options::MatrixOptions {
             rows: self.rows,
             size: self.size,
             memory: self.memory.clone(),

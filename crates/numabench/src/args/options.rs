@@ -52,9 +52,9 @@ impl Pingpong {
     ///
     /// # Errors
     /// What such memory is not measured with.
-    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
-        let options::PingPong { cpus, sizes, memory, directions, measuring, .. } = self.options();
-        let with = options::Moving {
+    pub fn moving(&self) -> Result<Option<options::MovingOptions>, Fault> {
+        let options::PingPongOptions { cpus, sizes, memory, directions, measuring, .. } = self.options();
+        let with = options::MovingOptions {
             command: "pingpong",
             cpus,
             rows: None,
@@ -75,13 +75,13 @@ impl Pingpong {
     }
 
     /// What is to be measured.
-    pub fn options(&self) -> options::PingPong {
+    pub fn options(&self) -> options::PingPongOptions {
         let sizes = match (&self.size, self.floats) {
             (Some(sizes), _) => sizes.0.clone(),
             (None, Some(floats)) => vec![floats * 4],
             (None, None) => vec![config::SIZE_BYTES],
         };
-        options::PingPong {
+        options::PingPongOptions {
             cpus: self.cpus.clone(),
             membind: self.membind,
             sizes,

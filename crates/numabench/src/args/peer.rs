@@ -49,8 +49,8 @@ pub struct Peer {
 
 impl Peer {
     /// What is to be measured.
-    pub fn options(&self) -> options::Peer {
-        options::Peer {
+    pub fn options(&self) -> options::PeerOptions {
+        options::PeerOptions {
             size: self.size,
             pairs: self.pairs,
             by: self.by,

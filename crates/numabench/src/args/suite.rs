@@ -20,7 +20,7 @@ pub struct Suite {
 
 impl Suite {
     /// What is to be measured.
-    pub fn options(&self) -> options::Suite {
-        options::Suite { within: self.within, measuring: self.measuring.options() }
+    pub fn options(&self) -> options::SuiteOptions {
+        options::SuiteOptions { within: self.within, measuring: self.measuring.options() }
     }
 }

@@ -59,8 +59,8 @@ pub struct Sweep {
 
 impl Sweep {
     /// What is to be measured.
-    pub fn options(&self) -> options::Sweep {
-        options::Sweep {
+    pub fn options(&self) -> options::SweepOptions {
+        options::SweepOptions {
             sizes: self.size.as_ref().map(|sizes| sizes.0.clone()),
             memory: self.memory.clone(),
             directions: self.direction.clone(),
@@ -75,8 +75,8 @@ impl Sweep {
     ///
     /// # Errors
     /// What such memory is not measured with.
-    pub fn moving(&self) -> Result<Option<options::Moving>, Fault> {
-        let options::Sweep { sizes, memory, directions, pieces, measuring, .. } = self.options();
+    pub fn moving(&self) -> Result<Option<options::MovingOptions>, Fault> {
+        let options::SweepOptions { sizes, memory, directions, pieces, measuring, .. } = self.options();
         if pieces.is_some() {
             return Ok(None);
         }
@@ -85,14 +85,14 @@ impl Sweep {
             (self.engine != CopyBy::Engine, "--engine"),
             (self.timing == TimingChoice::Device, "--timing device"),
         ]);
-        options::Moving { command, cpus: None, rows: None, kinds: memory, sizes, directions, unused, measuring }
+        options::MovingOptions { command, cpus: None, rows: None, kinds: memory, sizes, directions, unused, measuring }
             .where_asked_for()
     }
 
-    fn small(&self, sizes: &Sizes) -> options::SmallPieces {
+    fn small(&self, sizes: &Sizes) -> options::SmallPiecesOptions {
         let ways = if self.ways.is_empty() { Way::ALL.to_vec() } else { self.ways.clone() };
         let (sizes, scattered) = (sizes.0.clone(), self.scattered);
-        options::SmallPieces { sizes, total: self.total, scattered, ways, rows: self.rows }
+        options::SmallPiecesOptions { sizes, total: self.total, scattered, ways, rows: self.rows }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every command that measures a node from one process does with its options: the plan printed, or the run kept and shown.
 
-use experiments::driver::{self, Measurement, Session};
-use experiments::journal::Ended;
+use experiments::driver::{self, Measurement, RunContext};
+use experiments::journal::FinishedRun;
 
 use crate::args::measuring::Measuring;
 use crate::cmd::reference::with as references;
@@ -34,12 +34,12 @@ pub fn run(measurement: &dyn Measurement, args: &Measuring) -> Result<Exit, Faul
     output.show(measure(measurement, args, &output)?)
 }
 
-fn measure(measurement: &dyn Measurement, args: &Measuring, output: &Output) -> Result<Ended, Fault> {
+fn measure(measurement: &dyn Measurement, args: &Measuring, output: &Output) -> Result<FinishedRun, Fault> {
     // The output is opened first: a run whose result cannot be kept must not begin.
     let sink = output.open()?;
     let signals = Signals::catch()?;
     let mut progress = Progress::new(args.quiet || fleet::is_launched());
     let (sink, origin) = (sink.as_ref(), origin());
-    let session = Session { origin, sink, signals: &signals, observer: &mut progress, say: terminal::say };
+    let session = RunContext { origin, sink, signals: &signals, observer: &mut progress, say: terminal::say };
     driver::measure(measurement, session)
 }

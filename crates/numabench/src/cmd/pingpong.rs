@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use experiments::driver::Session;
+use experiments::driver::RunContext;
 use experiments::launched::{self, Desk};
 use ranks::Launch;
 use report::Document;
@@ -43,7 +43,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
         // The output is opened first: a run whose result cannot be kept must not begin.
         let sink = output.open()?;
         let signals = Signals::catch()?;
-        let session = Session { origin, sink: sink.as_ref(), signals: &signals, observer, say };
+        let session = RunContext { origin, sink: sink.as_ref(), signals: &signals, observer, say };
         return output.show(options.measure(session, fails)?);
     }
     let desk =

@@ -1,8 +1,8 @@
 //! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
 
 use experiments::config;
-use experiments::driver::{self, Session};
-use experiments::options::{Groups, Measuring};
+use experiments::driver::{self, RunContext};
+use experiments::options::{GroupsOptions, Measuring};
 use render::terminal::{Style, table};
 
 use crate::args::ColorChoice;
@@ -25,7 +25,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     }
     let signals = Signals::catch()?;
     let mut progress = Progress::new(false);
-    let session = Session { origin, sink: None, signals: &signals, observer: &mut progress, say: terminal::say };
+    let session = RunContext { origin, sink: None, signals: &signals, observer: &mut progress, say: terminal::say };
     let (document, exit) = groups.measure(session)?;
     if args.json {
         terminal::print_document(&json(&document)?)?;
@@ -38,9 +38,9 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 }
 
 /// What is to be measured.
-fn groups(args: &Topo) -> Groups {
+fn groups(args: &Topo) -> GroupsOptions {
     let default = Measuring::default();
-    Groups {
+    GroupsOptions {
         gpus: args.measure.contains(&Measured::Gpus),
         cores: args.measure.contains(&Measured::Cores),
         size: args.size,

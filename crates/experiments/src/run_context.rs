@@ -7,7 +7,7 @@ use crate::observer::Observer;
 use crate::signals::Signals;
 
 /// What a run is given beside what it measures.
-pub struct Session<'a> {
+pub struct RunContext<'a> {
     /// What makes the document.
     pub origin: Origin,
     /// Where the document is kept, between passes too.

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use stats::flag::TimerFacts;
 use topo::Topology;
 
-use crate::backends::Found;
+use crate::backends::FoundPlatform;
 
 /// What one rank's process knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
+pub struct RankPart {
     /// The rank and its placement.
     pub rank: Rank,
     /// Its device, the link as read before the run.
@@ -31,7 +31,7 @@ pub struct Local<'a> {
     /// The machine.
     pub topology: &'a Topology,
     /// The platform.
-    pub found: &'a Found,
+    pub found: &'a FoundPlatform,
     /// The machine's state.
     pub machine: &'a topo::environment::Environment,
     /// The node's clock.
