@@ -7,7 +7,7 @@
 
 use analysis::baseline::values;
 use analysis::compare::{Thresholds, compare};
-use analysis::kept::Kept;
+use analysis::any_document::AnyDocument;
 use analysis::run::Run;
 use libfuzzer_sys::fuzz_target;
 use render::export::{Form, any, result};
@@ -17,18 +17,18 @@ use report::block::{BlockTime, NoBlock};
 use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(kept) = Kept::<NoBlock>::from_json(bytes) {
+    if let Ok(kept) = AnyDocument::<NoBlock>::from_json(bytes) {
         for (form, ..) in Form::ALL {
             drop(any(&kept).export(form));
         }
     }
-    if let Ok(kept) = Kept::<BlockTime>::from_json(bytes) {
+    if let Ok(kept) = AnyDocument::<BlockTime>::from_json(bytes) {
         if let Ok(run) = kept.run("fuzzed") {
             let side = std::slice::from_ref(&run);
             let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
             drop(compare(tool, side, side, Thresholds::default(), true));
         }
-        if let Kept::Mpi(document) = kept {
+        if let AnyDocument::Mpi(document) = kept {
             assert!(render::html::mpi(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
         }
     }

@@ -5,7 +5,7 @@
 #![no_main]
 
 use analysis::compare::{Thresholds, compare};
-use analysis::import::{About, Output, Program, import};
+use analysis::import::{About, ProgramOutput, Program, import};
 use analysis::imported::run;
 use libfuzzer_sys::fuzz_target;
 use render::export::{Form, imported};
@@ -22,7 +22,7 @@ fuzz_target!(|bytes: &[u8]| {
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
     let started_at = ("2026-11-22T00:00:00Z".to_owned(), "nobody".to_owned());
     let about = About { tool: tool.clone(), argv: Vec::new(), started_at, host: None };
-    let Ok(document) = import(program, &[Output { name: "fuzzed".to_owned(), bytes: text.to_vec() }], about) else {
+    let Ok(document) = import(program, &[ProgramOutput { name: "fuzzed".to_owned(), bytes: text.to_vec() }], about) else {
         return;
     };
     let names: std::collections::BTreeSet<_> = document.cases.iter().map(|case| (&case.id, &case.place)).collect();

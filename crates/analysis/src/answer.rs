@@ -13,7 +13,7 @@ use stats::block_interval::BlockValue;
 use stats::summary::Summary;
 use stats::units;
 
-use crate::family::{Family, Finding, Member};
+use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
 use crate::{cached, device_memory, held_back};
@@ -191,9 +191,9 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     let mut undecided = 0;
     for (case, costs) in cases.iter().zip(&costs).filter(|(_, costs)| !costs.is_empty()) {
-        let findings: Vec<Finding> = findings.by_ref().take(costs.len()).collect();
-        undecided += findings.iter().filter(|finding| **finding == Finding::Undecided).count();
-        let losers = costs.iter().zip(&findings).filter(|(_, finding)| **finding == Finding::Worse);
+        let findings: Vec<CaseFinding> = findings.by_ref().take(costs.len()).collect();
+        undecided += findings.iter().filter(|finding| **finding == CaseFinding::Undecided).count();
+        let losers = costs.iter().zip(&findings).filter(|(_, finding)| **finding == CaseFinding::Worse);
         let losses: Vec<f64> = losers.map(|(cost, _)| cost.loss_percent).collect();
         let (least, most) =
             losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
@@ -251,13 +251,15 @@ impl Cost {
 }
 
 /// What each rank at once is against itself alone, direction by direction.
-fn findings(costs: &[Vec<Cost>]) -> Vec<Finding> {
+fn findings(costs: &[Vec<Cost>]) -> Vec<CaseFinding> {
     let members = costs.iter().enumerate().flat_map(|(kind, costs)| {
-        costs.iter().flat_map(move |cost| cost.blocks.iter().map(move |blocks| Member { kind, is_time: false, blocks }))
+        costs
+            .iter()
+            .flat_map(move |cost| cost.blocks.iter().map(move |blocks| FamilyCase { kind, is_time: false, blocks }))
     });
-    let members: Vec<Member> = members.collect();
+    let members: Vec<FamilyCase> = members.collect();
     let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
-    Family::of(&members).findings(&pairs)
+    CaseFamily::of(&members).findings(&pairs)
 }
 
 /// What stands behind the figures.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use stats::units::counted;
 
-use crate::comparison::{Compared, Comparison, Counts, Lacking, RunName, SCHEMA, schema_version};
+use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, SCHEMA, schema_version};
 use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
-use crate::judge::{Basis, Judged, Pair, Verdict, judge};
+use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, judge};
 use crate::run::Run;
 
 /// The changes that matter, as fractions.
@@ -85,13 +85,14 @@ pub fn compare(
     let pair = |key: &&Key| {
         let unit = base_side[key].figures[0].unit;
         let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
-        Pair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold }
+        CasePair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold }
     };
-    let pairs: Vec<Pair> = keys.iter().map(pair).collect();
+    let pairs: Vec<CasePair> = keys.iter().map(pair).collect();
     let judged = judge(&pairs);
-    let mut cases: Vec<Compared> =
+    let mut cases: Vec<ComparedCase> =
         keys.iter().zip(&pairs).zip(&judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
-    let worse = |case: &Compared| if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new };
+    let worse =
+        |case: &ComparedCase| if case.unit.more_is_better() { case.new / case.base } else { case.base / case.new };
     cases.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(worse(a).total_cmp(&worse(b))));
 
     let lacking = |of: &BTreeMap<&Key, Side<'_>>, other: &BTreeMap<&Key, Side<'_>>| -> Vec<Lacking> {
@@ -102,10 +103,10 @@ pub fn compare(
     let (missing, added) = (lacking(&base_side, &new_side), lacking(&new_side, &base_side));
     let of = |verdict| cases.iter().filter(|case| case.verdict == verdict).count() as u32;
     let counts = Counts {
-        regressed: of(Verdict::Regressed),
-        improved: of(Verdict::Improved),
-        same: of(Verdict::Same),
-        inconclusive: of(Verdict::Inconclusive),
+        regressed: of(ChangeVerdict::Regressed),
+        improved: of(ChangeVerdict::Improved),
+        same: of(ChangeVerdict::Same),
+        inconclusive: of(ChangeVerdict::Inconclusive),
         missing: missing.len() as u32,
         added: added.len() as u32,
     };
@@ -165,9 +166,9 @@ fn gathered(runs: &[Run]) -> BTreeMap<&Key, Side<'_>> {
     sides
 }
 
-fn compared(key: &Key, pair: &Pair, judged: &Judged) -> Compared {
+fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
     let evidence = judged.evidence;
-    Compared {
+    ComparedCase {
         key: key.clone(),
         unit: pair.unit,
         base: judged.base,
@@ -186,13 +187,13 @@ fn compared(key: &Key, pair: &Pair, judged: &Judged) -> Compared {
 }
 
 /// From what change on each of the cases that are not decided would be called changed.
-fn found_from(judged: &[Judged]) -> Option<f64> {
-    let inconclusive = judged.iter().filter(|judged| judged.verdict == Verdict::Inconclusive);
+fn found_from(judged: &[JudgedCase]) -> Option<f64> {
+    let inconclusive = judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Inconclusive);
     inconclusive.filter_map(|judged| judged.found_from).reduce(f64::max)
 }
 
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[Compared], found_from: Option<f64>) -> String {
+fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<f64>) -> String {
     let all = cases.len();
     let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let mut parts = Vec::new();
@@ -231,7 +232,7 @@ fn percent(change: f64) -> String {
     if change < 1.0 { format!("{:.1} %", change * 100.0) } else { format!("a factor of {:.1}", 1.0 + change) }
 }
 
-fn notes(cases: &[Compared], judged: &[Judged], base: usize, new: usize) -> Vec<String> {
+fn notes(cases: &[ComparedCase], judged: &[JudgedCase], base: usize, new: usize) -> Vec<String> {
     let mut notes = Vec::new();
     if cases.iter().any(|case| case.basis == Basis::Blocks) {
         notes.push(format!(
@@ -242,7 +243,7 @@ fn notes(cases: &[Compared], judged: &[Judged], base: usize, new: usize) -> Vec<
     // What a case that was not decided could have shown, by its own values and spread.
     let mut blind: Vec<f64> = judged
         .iter()
-        .filter(|judged| judged.verdict == Verdict::Inconclusive)
+        .filter(|judged| judged.verdict == ChangeVerdict::Inconclusive)
         .filter_map(|judged| judged.detectable)
         .collect();
     blind.sort_unstable_by(f64::total_cmp);

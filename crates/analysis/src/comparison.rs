@@ -8,7 +8,7 @@ use stats::interval::Interval;
 
 use crate::conditions::Differing;
 use crate::figure::{Key, Unit};
-use crate::judge::{Basis, Verdict};
+use crate::judge::{Basis, ChangeVerdict};
 use crate::node_changes::NodeChanges;
 
 /// The schema's name, in every document.
@@ -46,7 +46,7 @@ pub struct Comparison {
     /// What the reader should know of how much this comparison can tell.
     pub notes: Vec<String>,
     /// The cases that both sides have, regressed ones first, by how much they changed.
-    pub cases: Vec<Compared>,
+    pub cases: Vec<ComparedCase>,
     /// Cases that the base has and the new side has not.
     pub missing: Vec<Lacking>,
     /// Cases that the new side has and the base has not.
@@ -85,7 +85,8 @@ pub struct RunName {
 
 /// A case that both sides have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Compared {
+#[schemars(rename = "Compared")]
+pub struct ComparedCase {
     /// What was measured, and where.
     #[serde(flatten)]
     pub key: Key,
@@ -114,7 +115,7 @@ pub struct Compared {
     /// The change that matters, a fraction.
     pub threshold: f64,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// A case that one side has not.

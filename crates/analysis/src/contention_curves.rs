@@ -5,11 +5,11 @@ use report::matrix::Matrix;
 use report::settings::Direction;
 use stats::interval::{Interval, median};
 
-use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
 
 /// What one rank gets beside others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct ContentionPoint {
     /// The rank's column: `GPU 3`.
     pub name: String,
     /// The row: `GPUs 0-3`.
@@ -28,7 +28,7 @@ pub struct Curve {
     /// The direction.
     pub direction: Direction,
     /// Its points, in the order of the rows.
-    pub points: Vec<Point>,
+    pub points: Vec<ContentionPoint>,
     /// The median of those alone, bytes/s; `None` where none was measured alone.
     pub alone_bytes_per_s: Option<f64>,
     /// The most that a row's ranks get together, bytes/s.
@@ -47,7 +47,7 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
     let curve = |plane: &Plane| {
         let (mut points, mut most) = (Vec::new(), 0.0_f64);
         for (row, place) in matrix.rows.iter().enumerate() {
-            let cells: Vec<(&str, Cell)> = (0..matrix.columns.len())
+            let cells: Vec<(&str, CellFigure)> = (0..matrix.columns.len())
                 .filter_map(|column| {
                     Some((&matrix.columns[column].name[..], matrix.cell(document, plane, row, column)?.ok()?))
                 })
@@ -56,7 +56,7 @@ pub fn curves(document: &Document, matrix: &Matrix) -> Vec<Curve> {
             let sum: f64 = cells.iter().map(|(_, cell)| cell.median).sum();
             // Those alone are not together.
             most = most.max(if row == 0 { 0.0 } else { sum });
-            points.extend(cells.into_iter().map(|(name, cell)| Point {
+            points.extend(cells.into_iter().map(|(name, cell)| ContentionPoint {
                 name: name.to_owned(),
                 row: place.name.clone(),
                 at_once: ranks,

@@ -34,7 +34,7 @@ const OF_FEW: usize = usize::MAX;
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finding {
+pub enum CaseFinding {
     /// Within 1 % for certain.
     Same,
     /// For certain.
@@ -45,7 +45,7 @@ pub enum Finding {
     Undecided,
 }
 
-impl Finding {
+impl CaseFinding {
     /// What the first is against the second, where this is what the second is against the first.
     pub fn turned(self) -> Self {
         match self {
@@ -58,7 +58,7 @@ impl Finding {
 
 /// A case.
 #[derive(Clone, Copy, Debug)]
-pub struct Member<'a> {
+pub struct FamilyCase<'a> {
     /// Cases of one number scatter alike: of one direction, size and kind of memory.
     pub kind: usize,
     /// Whether less is better.
@@ -68,7 +68,7 @@ pub struct Member<'a> {
 }
 
 /// Cases that are compared with each other.
-pub struct Family {
+pub struct CaseFamily {
     /// Of each case its level, where it has one, and whether less is better.
     levels: Vec<(Option<Level>, bool)>,
     /// Of each case the second widest squared error of its kind, where there are several.
@@ -77,11 +77,11 @@ pub struct Family {
     unseen: Vec<Level>,
 }
 
-impl Family {
+impl CaseFamily {
     /// The family of these; what is there twice shows once how its kind scatters.
-    pub fn of(members: &[Member]) -> Self {
+    pub fn of(members: &[FamilyCase]) -> Self {
         let mut kinds: BTreeMap<usize, Vec<&[BlockValue]>> = BTreeMap::new();
-        for Member { kind, blocks, .. } in members {
+        for FamilyCase { kind, blocks, .. } in members {
             let alike = kinds.entry(*kind).or_default();
             if !alike.contains(blocks) {
                 alike.push(blocks);
@@ -95,7 +95,7 @@ impl Family {
         let of_small = Scatter::of(kinds.values().filter(|cases| cases.len() < SEVERAL).flatten().copied());
         let joined: Vec<&[BlockValue]> = few.iter().flat_map(|kind| kinds[kind].clone()).collect();
         kinds.retain(|kind, _| !few.contains(kind));
-        let kind_of = |member: &Member| if few.contains(&member.kind) { OF_FEW } else { member.kind };
+        let kind_of = |member: &FamilyCase| if few.contains(&member.kind) { OF_FEW } else { member.kind };
         kinds.insert(OF_FEW, joined);
         let scatter = |cases: Vec<&[BlockValue]>| match cases.len() < SEVERAL {
             true => Scatter::of(cases).hanging_together_as(&of_small),
@@ -103,7 +103,7 @@ impl Family {
         };
         let scatters: BTreeMap<usize, Scatter> =
             kinds.into_iter().map(|(kind, cases)| (kind, scatter(cases))).collect();
-        let level = |member: &Member| Level::of(member.blocks, scatters.get(&kind_of(member))?);
+        let level = |member: &FamilyCase| Level::of(member.blocks, scatters.get(&kind_of(member))?);
         let levels: Vec<Option<Level>> = members.iter().map(level).collect();
         let mut widest: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (member, level) in members.iter().zip(&levels) {
@@ -111,7 +111,7 @@ impl Family {
         }
         widest.values_mut().for_each(|errors| errors.sort_unstable_by(|a, b| b.total_cmp(a)));
         let second =
-            |member: &Member| widest.get(&kind_of(member)).filter(|errors| errors.len() > NOISIER)?.get(1).copied();
+            |member: &FamilyCase| widest.get(&kind_of(member)).filter(|errors| errors.len() > NOISIER)?.get(1).copied();
         Self {
             errors: members.iter().map(second).collect(),
             unseen: members.iter().map(|member| Level::of_another_allocation(member.blocks)).collect(),
@@ -120,19 +120,19 @@ impl Family {
     }
 
     /// What the second of each two is against the first. All of them are one family of claims.
-    pub fn findings(&self, pairs: &[(usize, usize)]) -> Vec<Finding> {
+    pub fn findings(&self, pairs: &[(usize, usize)]) -> Vec<CaseFinding> {
         let ratios: Vec<Option<Level>> = pairs.iter().map(|(one, other)| self.ratio(*other, *one)).collect();
         let alike: Vec<f64> =
             ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, |ratio| ratio.p_within(SAME))).collect();
         let (differ, alike) = (self.differ(pairs, &ratios), hochberg(&alike));
         let finding = |(at, ratio): (usize, &Option<Level>)| {
-            let Some(ratio) = ratio else { return Finding::Undecided };
+            let Some(ratio) = ratio else { return CaseFinding::Undecided };
             let is_worse = (ratio.mean > 0.0) == self.levels[pairs[at].0].1;
             match differ[at] < ALPHA {
-                _ if alike[at] <= ALPHA => Finding::Same,
-                true if is_worse => Finding::Worse,
-                true => Finding::Better,
-                false => Finding::Undecided,
+                _ if alike[at] <= ALPHA => CaseFinding::Same,
+                true if is_worse => CaseFinding::Worse,
+                true => CaseFinding::Better,
+                false => CaseFinding::Undecided,
             }
         };
         ratios.iter().enumerate().map(finding).collect()

@@ -12,7 +12,7 @@ use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
 use stats::grouping::{GroupingFinding, GroupingRule, LEAST_ITEMS, PairFigures, group};
 
-use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
 
 mod words;
 
@@ -74,7 +74,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn cell(&self, row: usize, column: usize) -> Option<Cell> {
+    fn cell(&self, row: usize, column: usize) -> Option<CellFigure> {
         self.matrix.cell(self.document, &self.plane, row, column)?.ok()
     }
 
@@ -91,7 +91,7 @@ impl Table<'_> {
     fn pairs(&self, by: GroupedBy) -> Option<PairFigures> {
         let items = self.matrix.rows.len();
         // Who leaves a group leaves more for its members, who then take less time.
-        let time = |cell: Cell| {
+        let time = |cell: CellFigure| {
             cell.blocks.into_iter().map(|block| BlockValue { value: 1.0 / block.value, ..block }).collect()
         };
         let of = |i: usize, j: usize| -> Option<Vec<BlockValue>> {

@@ -42,12 +42,13 @@ pub struct History {
     /// How many were too short.
     pub too_short: u32,
     /// The changes, the latest first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LevelChange>,
 }
 
 /// A figure that changed its level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+#[schemars(rename = "Step")]
+pub struct LevelChange {
     /// What was measured, and where.
     #[serde(flatten)]
     pub key: Key,
@@ -123,7 +124,7 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
             }
             let (before, after) = (&runs[points[change.at - 1].0], &runs[points[change.at].0]);
             let key = Key { host: Some((*host).to_owned()), ..(*key).clone() };
-            steps.push(Step {
+            steps.push(LevelChange {
                 key,
                 unit,
                 last_before: before.started_at.clone(),

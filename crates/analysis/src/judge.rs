@@ -58,7 +58,8 @@ const LEAST_A_THREAD: usize = 64;
 /// What a case's values come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+#[schemars(rename = "Verdict")]
+pub enum ChangeVerdict {
     /// The new side is worse by the threshold or more.
     Regressed,
     /// The new side is better by the threshold or more.
@@ -81,7 +82,7 @@ pub enum Basis {
 
 /// One case to be judged: what each run's figure and blocks are.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct CasePair {
     /// What the values count.
     pub unit: Unit,
     /// Each base run's median and blocks.
@@ -94,7 +95,7 @@ pub struct Pair {
 
 /// A judged case. Ratios are of the new values over the base's, whichever is better.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedCase {
     /// What the values were.
     pub basis: Basis,
     /// The base's value: the median over its runs, or over the blocks.
@@ -112,7 +113,7 @@ pub struct Judged {
     /// From what true change on such runs would be called changed in 19 of 20 comparisons, a fraction. `None` with too few values.
     pub found_from: Option<f64>,
     /// What it comes to.
-    pub verdict: Verdict,
+    pub verdict: ChangeVerdict,
 }
 
 /// What speaks for a difference.
@@ -131,15 +132,16 @@ pub struct Evidence {
 }
 
 /// Judges all cases of a comparison, which are one family.
-pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
-    let all: Vec<(&Pair, Basis)> = pairs.iter().map(|pair| (pair, pair.basis())).collect();
+pub fn judge(pairs: &[CasePair]) -> Vec<JudgedCase> {
+    let all: Vec<(&CasePair, Basis)> = pairs.iter().map(|pair| (pair, pair.basis())).collect();
     let mut judged = judged(&all);
     // Few runs show their own spread badly, and are held to a wide one. What their blocks show as those of single runs would is not lost by having more of them.
     let few: Vec<usize> = (0..pairs.len()).filter(|at| pairs[*at].has_few_runs()).collect();
-    let by_blocks: Vec<(&Pair, Basis)> = few.iter().map(|at| (&pairs[*at], Basis::Blocks)).collect();
+    let by_blocks: Vec<(&CasePair, Basis)> = few.iter().map(|at| (&pairs[*at], Basis::Blocks)).collect();
     for (at, by_blocks) in few.into_iter().zip(self::judged(&by_blocks)) {
         let case = &mut judged[at];
-        if case.verdict == Verdict::Inconclusive && matches!(by_blocks.verdict, Verdict::Regressed | Verdict::Improved)
+        if case.verdict == ChangeVerdict::Inconclusive
+            && matches!(by_blocks.verdict, ChangeVerdict::Regressed | ChangeVerdict::Improved)
         {
             *case = by_blocks;
             continue;
@@ -153,8 +155,8 @@ pub fn judge(pairs: &[Pair]) -> Vec<Judged> {
 }
 
 /// Judges cases, each by such values, as one family.
-fn judged(pairs: &[(&Pair, Basis)]) -> Vec<Judged> {
-    let (mut judged, tests): (Vec<Judged>, Vec<Option<FamilyTest>>) = weighed(pairs).into_iter().unzip();
+fn judged(pairs: &[(&CasePair, Basis)]) -> Vec<JudgedCase> {
+    let (mut judged, tests): (Vec<JudgedCase>, Vec<Option<FamilyTest>>) = weighed(pairs).into_iter().unzip();
     let tested: Vec<usize> = (0..judged.len()).filter(|at| tests[*at].is_some()).collect();
     let tests: Vec<FamilyTest> = tests.into_iter().flatten().collect();
     let family = Family::of(&tests);
@@ -192,10 +194,10 @@ fn stretched(evidence: &Evidence, stretch: f64) -> Interval {
 
 /// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is
 /// weighed by itself, so the result does not depend on how they are shared out.
-fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<FamilyTest>)> {
+fn weighed(pairs: &[(&CasePair, Basis)]) -> Vec<(JudgedCase, Option<FamilyTest>)> {
     let family = Singles::of(pairs);
     let family = &family;
-    let of = move |pairs: &[(&Pair, Basis)]| -> Vec<(Judged, Option<FamilyTest>)> {
+    let of = move |pairs: &[(&CasePair, Basis)]| -> Vec<(JudgedCase, Option<FamilyTest>)> {
         let mut laws = BTreeMap::new();
         pairs.iter().map(|(pair, basis)| weigh(pair, *basis, family, &mut laws)).collect()
     };
@@ -220,11 +222,11 @@ fn weighed(pairs: &[(&Pair, Basis)]) -> Vec<(Judged, Option<FamilyTest>)> {
 
 /// The ratio, its evidence and its test, before the tests of all cases are taken together.
 fn weigh(
-    pair: &Pair,
+    pair: &CasePair,
     basis: Basis,
     family: &Singles,
     laws: &mut BTreeMap<usize, MedianLaw>,
-) -> (Judged, Option<FamilyTest>) {
+) -> (JudgedCase, Option<FamilyTest>) {
     let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
         match basis {
             Basis::Runs => side.iter().map(|(median, _)| *median).collect(),
@@ -253,7 +255,7 @@ fn weigh(
     let (evidence, test) = weighed.unzip();
     // A case without blocks has a figure all the same.
     let shown = |side: &[(f64, Vec<f64>)]| median(&side.iter().map(|(median, _)| *median).collect::<Vec<_>>());
-    let judged = Judged {
+    let judged = JudgedCase {
         basis,
         base: shown(&pair.base).unwrap_or(f64::NAN),
         new: shown(&pair.new).unwrap_or(f64::NAN),
@@ -262,7 +264,7 @@ fn weigh(
         evidence,
         detectable: None,
         found_from: None,
-        verdict: Verdict::Inconclusive,
+        verdict: ChangeVerdict::Inconclusive,
     };
     (judged, test)
 }
@@ -282,7 +284,7 @@ struct Singles {
 }
 
 impl Singles {
-    fn of(pairs: &[(&Pair, Basis)]) -> Self {
+    fn of(pairs: &[(&CasePair, Basis)]) -> Self {
         let mut of_unit: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
         for (pair, _) in pairs.iter().filter(|(_, basis)| *basis == Basis::Blocks) {
             let sides = [&pair.base, &pair.new].into_iter();
@@ -310,7 +312,7 @@ impl Singles {
     }
 }
 
-impl Pair {
+impl CasePair {
     /// Runs are the unit where they tell how they differ.
     fn basis(&self) -> Basis {
         let (fewer, more) = (self.base.len().min(self.new.len()), self.base.len().max(self.new.len()));
@@ -338,7 +340,7 @@ fn scatter(blocks: &[f64]) -> Option<f64> {
     Some((at(0.75)? - at(0.25)?) / QUARTILES_APART / at(0.5)?)
 }
 
-fn verdict(pair: &Pair, evidence: &Evidence, basis: Basis) -> Verdict {
+fn verdict(pair: &CasePair, evidence: &Evidence, basis: Basis) -> ChangeVerdict {
     // Seen as "better is more": a time of 1.05 is a speed of 1/1.05.
     let Interval { low, high, .. } = evidence.interval;
     let more = pair.unit.more_is_better();
@@ -351,13 +353,13 @@ fn verdict(pair: &Pair, evidence: &Evidence, basis: Basis) -> Verdict {
         Basis::Blocks => (high <= worse, low >= better),
     };
     if sure && is_worse {
-        Verdict::Regressed
+        ChangeVerdict::Regressed
     } else if sure && is_better {
-        Verdict::Improved
+        ChangeVerdict::Improved
     } else if low >= worse && high <= better {
-        Verdict::Same
+        ChangeVerdict::Same
     } else {
-        Verdict::Inconclusive
+        ChangeVerdict::Inconclusive
     }
 }
 
@@ -382,7 +384,7 @@ mod tests {
     }
 
     /// How many of the families of eight cases have one that is called what `wanted` says; the new side is at `factor` of the base.
-    fn found(seed: u64, runs: (usize, usize), between: f64, factor: f64, wanted: &[Verdict]) -> usize {
+    fn found(seed: u64, runs: (usize, usize), between: f64, factor: f64, wanted: &[ChangeVerdict]) -> usize {
         found_within(0.005, seed, runs, between, factor, wanted)
     }
 
@@ -393,12 +395,12 @@ mod tests {
         runs: (usize, usize),
         between: f64,
         factor: f64,
-        wanted: &[Verdict],
+        wanted: &[ChangeVerdict],
     ) -> usize {
         let mut random = SplitMix64::new(seed);
         let mut family = || {
-            let pairs: Vec<Pair> = (0..8)
-                .map(|_| Pair {
+            let pairs: Vec<CasePair> = (0..8)
+                .map(|_| CasePair {
                     unit: Unit::BytesPerS,
                     base: (0..runs.0).map(|_| run(&mut random, 50e9, between, within)).collect(),
                     new: (0..runs.1).map(|_| run(&mut random, 50e9 * factor, between, within)).collect(),
@@ -415,7 +417,7 @@ mod tests {
     /// One in twenty, and three deviations of such a count.
     const FEW: usize = FAMILIES / 20 + 13;
 
-    const CHANGED: [Verdict; 2] = [Verdict::Regressed, Verdict::Improved];
+    const CHANGED: [ChangeVerdict; 2] = [ChangeVerdict::Regressed, ChangeVerdict::Improved];
 
     #[test]
     fn equal_runs_are_called_different_in_at_most_one_family_of_twenty() {
@@ -443,33 +445,37 @@ mod tests {
     #[test]
     fn five_per_cent_worse_is_found_where_runs_are_alike() {
         for (at, runs) in [(1, 1), (5, 5), (8, 8)].into_iter().enumerate() {
-            let caught = found(20 + at as u64, runs, 0.003, 0.95, &[Verdict::Regressed]);
+            let caught = found(20 + at as u64, runs, 0.003, 0.95, &[ChangeVerdict::Regressed]);
             assert!(caught >= FAMILIES / 20 * 19, "{runs:?} runs: {caught} of {FAMILIES}");
         }
-        assert_eq!(found(30, (8, 8), 0.003, 0.95, &[Verdict::Improved]), 0);
+        assert_eq!(found(30, (8, 8), 0.003, 0.95, &[ChangeVerdict::Improved]), 0);
     }
 
-    fn one(unit: Unit, base: f64, new: f64) -> Verdict {
+    fn one(unit: Unit, base: f64, new: f64) -> ChangeVerdict {
         let side = |center: f64| (center, (0..10).map(|at| center * (1.0 + f64::from(at) * 1e-4)).collect());
-        judge(&[Pair { unit, base: vec![side(base)], new: vec![side(new)], threshold: 0.03 }])[0].verdict
+        judge(&[CasePair { unit, base: vec![side(base)], new: vec![side(new)], threshold: 0.03 }])[0].verdict
     }
 
     #[test]
     fn less_of_a_rate_and_more_of_a_time_are_worse() {
-        assert_eq!(one(Unit::BytesPerS, 50e9, 45e9), Verdict::Regressed);
-        assert_eq!(one(Unit::BytesPerS, 50e9, 55e9), Verdict::Improved);
-        assert_eq!(one(Unit::Ns, 1000.0, 1100.0), Verdict::Regressed);
-        assert_eq!(one(Unit::Ns, 1000.0, 900.0), Verdict::Improved);
-        assert_eq!(one(Unit::Ns, 1000.0, 1010.0), Verdict::Same);
+        assert_eq!(one(Unit::BytesPerS, 50e9, 45e9), ChangeVerdict::Regressed);
+        assert_eq!(one(Unit::BytesPerS, 50e9, 55e9), ChangeVerdict::Improved);
+        assert_eq!(one(Unit::Ns, 1000.0, 1100.0), ChangeVerdict::Regressed);
+        assert_eq!(one(Unit::Ns, 1000.0, 900.0), ChangeVerdict::Improved);
+        assert_eq!(one(Unit::Ns, 1000.0, 1010.0), ChangeVerdict::Same);
     }
 
     #[test]
     fn too_few_values_and_none_at_all_are_inconclusive() {
-        let few =
-            Pair { unit: Unit::Ns, base: vec![(1.0, vec![1.0; 5])], new: vec![(9.0, vec![9.0; 50])], threshold: 0.03 };
-        let without = Pair { base: vec![(1.0, Vec::new())], new: vec![(9.0, Vec::new())], ..few.clone() };
+        let few = CasePair {
+            unit: Unit::Ns,
+            base: vec![(1.0, vec![1.0; 5])],
+            new: vec![(9.0, vec![9.0; 50])],
+            threshold: 0.03,
+        };
+        let without = CasePair { base: vec![(1.0, Vec::new())], new: vec![(9.0, Vec::new())], ..few.clone() };
         for judged in judge(&[few, without]) {
-            assert_eq!((judged.verdict, judged.evidence), (Verdict::Inconclusive, None));
+            assert_eq!((judged.verdict, judged.evidence), (ChangeVerdict::Inconclusive, None));
             assert_eq!((judged.base, judged.new), (1.0, 9.0));
         }
     }
@@ -478,17 +484,17 @@ mod tests {
     fn runs_are_the_unit_where_there_are_several() {
         let side = |levels: &[f64]| levels.iter().map(|level| (*level, vec![*level; 20])).collect();
         let base = side(&[50.0, 47.0, 52.0]);
-        let pair = Pair { unit: Unit::BytesPerS, base, new: side(&[46.0, 48.0, 51.0]), threshold: 0.03 };
+        let pair = CasePair { unit: Unit::BytesPerS, base, new: side(&[46.0, 48.0, 51.0]), threshold: 0.03 };
         let judged = judge(&[pair]);
         assert_eq!(
             (judged[0].basis, judged[0].base_values, judged[0].verdict),
-            (Basis::Runs, 3, Verdict::Inconclusive)
+            (Basis::Runs, 3, ChangeVerdict::Inconclusive)
         );
     }
 
     #[test]
     fn more_runs_find_no_less_than_single_ones() {
-        let of = |runs| found(50, runs, 0.003, 0.93, &[Verdict::Regressed]);
+        let of = |runs| found(50, runs, 0.003, 0.93, &[ChangeVerdict::Regressed]);
         let single = of((1, 1));
         for runs in [(2, 2), (3, 3), (4, 4)] {
             assert!(of(runs) >= single, "{runs:?} runs: {} of {FAMILIES}, single ones {single}", of(runs));
@@ -507,6 +513,6 @@ mod tests {
 
     #[test]
     fn a_difference_within_the_threshold_is_the_same_however_sure_it_is() {
-        assert_eq!(one(Unit::BytesPerS, 50e9, 49.5e9), Verdict::Same);
+        assert_eq!(one(Unit::BytesPerS, 50e9, 49.5e9), ChangeVerdict::Same);
     }
 }

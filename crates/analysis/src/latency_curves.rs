@@ -8,7 +8,7 @@ use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::IdSet;
 use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 
-use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
 use crate::words;
 
 /// The curves of a document's matrices.
@@ -17,7 +17,7 @@ pub fn loaded_latencies(document: &Document) -> Vec<LoadedLatency> {
 }
 
 /// A figure of one row: none was to be measured, or it could not be, and why.
-pub type Found = Option<Result<Cell, String>>;
+pub type Found = Option<Result<CellFigure, String>>;
 
 /// The figures of such a matrix.
 #[derive(Clone, Debug)]

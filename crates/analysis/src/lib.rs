@@ -4,19 +4,21 @@
 //!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
 //! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
-//! * `standing` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
+//! * `answer_status` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
 //! * `reference` figures that others published, `reference_fits` which of them fit;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
 //! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
-//! * `kept` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
+//! * `any_document` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
 //! * `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's, drawing is `render`'s.
 
 pub mod answer;
+pub mod answer_status;
+pub mod any_document;
 pub mod baseline;
 pub mod cached;
 pub mod checked;
@@ -37,7 +39,6 @@ pub mod import;
 pub mod imported;
 pub mod incomplete;
 pub mod judge;
-pub mod kept;
 pub mod kernels;
 pub mod laplace;
 pub mod latency_curves;
@@ -63,7 +64,6 @@ pub mod reference_fits;
 pub mod run;
 pub mod schema;
 pub mod slower_twins;
-pub mod standing;
 pub mod sweep_fits;
 pub mod trial;
 pub mod unfinished;

@@ -57,7 +57,7 @@ impl Plane {
 
 /// The figure of a cell.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub struct CellFigure {
     /// Its value in each block, in the order measured: bytes/s, all its ranks together, or nanoseconds a load.
     pub blocks: Vec<BlockValue>,
     /// The median of the blocks.
@@ -66,7 +66,7 @@ pub struct Cell {
     pub interval: Option<Interval>,
 }
 
-impl Cell {
+impl CellFigure {
     fn of(blocks: Vec<BlockValue>) -> Option<Self> {
         let median = median(&blocks.iter().map(|block| block.value).collect::<Vec<_>>())?;
         let interval = block_interval(&blocks, CONFIDENCE);
@@ -83,7 +83,8 @@ pub trait MatrixFigures {
     fn why_none(&self, document: &Document, plane: &Plane) -> Option<String>;
 
     /// The figure of a row and a column in a plane, or why there is none; `None` where nothing was to be measured.
-    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize) -> Option<Result<Cell, String>>;
+    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize)
+    -> Option<Result<CellFigure, String>>;
 }
 
 impl MatrixFigures for Matrix {
@@ -108,7 +109,13 @@ impl MatrixFigures for Matrix {
         cells.all(|cell| cell.as_ref().err() == Some(&why)).then_some(why)
     }
 
-    fn cell(&self, document: &Document, plane: &Plane, row: usize, column: usize) -> Option<Result<Cell, String>> {
+    fn cell(
+        &self,
+        document: &Document,
+        plane: &Plane,
+        row: usize,
+        column: usize,
+    ) -> Option<Result<CellFigure, String>> {
         let (row, column) = (self.rows.get(row)?, self.columns.get(column)?);
         let ranks = row.ranks.and(&column.ranks);
         let in_row = |case: &&Case| row.group.is_none() || row.group == case.group;
@@ -125,7 +132,7 @@ impl MatrixFigures for Matrix {
 }
 
 /// The blocks of ranks that were at it at once are added up; a rank alone is a sum of one.
-fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<Cell, String> {
+fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<CellFigure, String> {
     if case.status == CaseStatus::Invalid {
         return Err(case.reason.clone().unwrap_or_else(|| "invalid".to_owned()));
     }
@@ -141,7 +148,7 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<Cell, S
         let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
         BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
     };
-    Cell::of((0..blocks).map(sum).collect()).ok_or_else(|| "no block was measured".to_owned())
+    CellFigure::of((0..blocks).map(sum).collect()).ok_or_else(|| "no block was measured".to_owned())
 }
 
 fn why_not(outcome: &Outcome) -> Option<String> {

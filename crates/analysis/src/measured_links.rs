@@ -12,11 +12,11 @@ use report::settings::{Direction, MemoryKind};
 use stats::interval::Interval;
 use stats::peer_outlier::peer_outliers;
 
-use crate::matrix_figures::{Cell, MatrixFigures, Plane};
+use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
 
 /// An end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
+pub enum LinkEnd {
     /// A NUMA node of the first node of the run, OS index: its memory or its cores.
     Numa(u32),
     /// A device, by its `id`.
@@ -36,9 +36,9 @@ pub struct Measured {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredLink {
     /// Where the bytes, or the threads that reach for them, are; of copies to and from a GPU the node of host memory.
-    pub from: End,
+    pub from: LinkEnd,
     /// The other end.
-    pub to: End,
+    pub to: LinkEnd,
     /// The direction.
     pub direction: Direction,
     /// Whether the figures are times, of which less is better.
@@ -62,8 +62,8 @@ impl MeasuredLink {
     /// Links that may be compared: between GPUs, of nodes' own memory, from node to node. Those of GPUs and host memory depend on how near they are.
     fn kind(&self) -> Option<(u8, Direction, bool)> {
         let ends = match (&self.from, &self.to) {
-            (End::Device(_), End::Device(_)) => 0,
-            (End::Numa(from), End::Numa(to)) => 1 + u8::from(from == to),
+            (LinkEnd::Device(_), LinkEnd::Device(_)) => 0,
+            (LinkEnd::Numa(from), LinkEnd::Numa(to)) => 1 + u8::from(from == to),
             _ => return None,
         };
         Some((ends, self.direction, self.is_time))
@@ -120,7 +120,7 @@ fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Ve
                 continue;
             }
             let Some((from, to)) = ends(document, matrix, row, column) else { continue };
-            let Cell { median, interval, .. } = cell;
+            let CellFigure { median, interval, .. } = cell;
             keep(
                 links,
                 MeasuredLink {
@@ -148,7 +148,7 @@ fn keep(links: &mut Vec<MeasuredLink>, link: MeasuredLink) {
     }
 }
 
-fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Option<(End, End)> {
+fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Option<(LinkEnd, LinkEnd)> {
     let (place, other) = (matrix.rows.get(row)?, matrix.columns.get(column)?);
     let rank = place.ranks.and(&other.ranks).first()?;
     let own = document.ranks.iter().find(|one| one.rank == rank)?;
@@ -156,14 +156,17 @@ fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Opti
         return None;
     }
     if matrix.compares == Compares::Pairs {
-        return Some((End::Device(own.asked.device.clone()), End::Device(other.device.clone())));
+        return Some((LinkEnd::Device(own.asked.device.clone()), LinkEnd::Device(other.device.clone())));
     }
     let cores = || document.environment.topology.nodes.iter().find(|node| node.pus.contains(own.asked.pu));
     let from = match memory(document, &other.device) {
         Some(_) => cores()?.os_index,
         None => place.memory_node.or(own.asked.memory_node)?,
     };
-    Some((End::Numa(from), memory(document, &other.device).map_or(End::Device(other.device.clone()), End::Numa)))
+    Some((
+        LinkEnd::Numa(from),
+        memory(document, &other.device).map_or(LinkEnd::Device(other.device.clone()), LinkEnd::Numa),
+    ))
 }
 
 /// The NUMA node that stands in for a device.
@@ -206,8 +209,8 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
             });
             let measured = Some(Measured { value: rate, interval });
             let link = MeasuredLink {
-                from: End::Numa(from),
-                to: End::Device(rank.asked.device.clone()),
+                from: LinkEnd::Numa(from),
+                to: LinkEnd::Device(rank.asked.device.clone()),
                 direction: case.direction,
                 is_time: false,
                 bytes: case.bytes,

@@ -26,7 +26,7 @@ pub fn run(name: &str, document: &MpiDocument) -> Result<Run, NoRun> {
     if cases().next().is_none() {
         return Err(NoRun::Empty);
     }
-    let ranks = Ranks::of(document);
+    let ranks = MpiRanks::of(document);
     let mut figures = BTreeMap::new();
     for (pair, case) in cases() {
         let place = ranks.place(pair, case);
@@ -67,7 +67,7 @@ fn figure(case: &MpiCase) -> Result<Figure, String> {
     })
 }
 
-fn conditions(document: &MpiDocument, ranks: &Ranks<'_>) -> Vec<Condition> {
+fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
     let condition = |essential, fact: &str, value: String| Condition { fact: fact.to_owned(), value, essential };
     let known = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
     let mpi = &document.mpi;
@@ -108,13 +108,13 @@ fn conditions(document: &MpiDocument, ranks: &Ranks<'_>) -> Vec<Condition> {
 
 /// The ranks by number, and their hosts in order.
 #[derive(Clone, Debug)]
-pub struct Ranks<'d> {
+pub struct MpiRanks<'d> {
     ranks: BTreeMap<u32, &'d MpiRank>,
     /// The hosts, in the order of the first rank on each.
     pub hosts: Vec<&'d str>,
 }
 
-impl<'d> Ranks<'d> {
+impl<'d> MpiRanks<'d> {
     /// Those of a document.
     pub fn of(document: &'d MpiDocument) -> Self {
         let mut hosts: Vec<&str> = Vec::new();

@@ -23,7 +23,7 @@ const EACH: usize = 8;
 
 /// How one rank's messages of a size went to and from another rank.
 #[derive(Clone, Debug)]
-pub struct Way<'d> {
+pub struct AdapterPath<'d> {
     /// The rank.
     pub rank: &'d MpiRank,
     /// Which memory they were of, as documents name the path: host memory, or device memory that MPI took.
@@ -48,8 +48,8 @@ pub enum Nearness {
 }
 
 /// How each rank's messages went between hosts, size by size, the largest first: those that MPI took from device memory where there are any, else from host memory.
-pub fn ways(document: &MpiDocument) -> Vec<Vec<Way<'_>>> {
-    let mut all: Vec<Vec<Way>> = Vec::new();
+pub fn ways(document: &MpiDocument) -> Vec<Vec<AdapterPath<'_>>> {
+    let mut all: Vec<Vec<AdapterPath>> = Vec::new();
     let ends = document.pairs.iter().flat_map(|pair| pair.ranks.map(|number| (pair, number)));
     for (pair, number) in ends {
         let Some(rank) = document.ranks.iter().find(|rank| rank.rank == number) else { continue };
@@ -60,7 +60,7 @@ pub fn ways(document: &MpiDocument) -> Vec<Vec<Way<'_>>> {
         sizes.sort_unstable_by(|one, other| other.cmp(one));
         sizes.dedup();
         let of_size = |bytes: u64| way(rank, &of_rank, path, bytes);
-        let ways: Vec<Way> = sizes.into_iter().map(of_size).collect();
+        let ways: Vec<AdapterPath> = sizes.into_iter().map(of_size).collect();
         if !ways.is_empty() {
             all.push(ways);
         }
@@ -69,7 +69,7 @@ pub fn ways(document: &MpiDocument) -> Vec<Vec<Way<'_>>> {
 }
 
 /// Of the patterns, and of what is sent and received, the first that tells; else the first that was counted, if any was.
-fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -> Way<'d> {
+fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -> AdapterPath<'d> {
     let of = |pattern: &str, direction: fn(&MpiCarried) -> Option<&MpiPerByte>| {
         let is = |one: &&&MpiCarried| one.path == path && one.pattern == pattern && one.bytes == bytes;
         let adapter = |name: &str| rank.adapters.iter().find(|adapter| adapter.name == name);
@@ -80,13 +80,17 @@ fn way<'d>(rank: &'d MpiRank, carried: &[&MpiCarried], path: &str, bytes: u64) -
     let sent: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.sent.as_ref();
     let received: fn(&MpiCarried) -> Option<&MpiPerByte> = |one| one.received.as_ref();
     let patterns = ["ping-pong", "both-ways", "one-way"];
-    let mut tries: Vec<Way> =
+    let mut tries: Vec<AdapterPath> =
         patterns.into_iter().flat_map(|pattern| [of(pattern, sent), of(pattern, received)]).flatten().collect();
     let tells = tries.iter().position(|way| way.carriers.is_ok()).unwrap_or_default();
     if tries.is_empty() { judged(rank, (path, bytes), &[]) } else { tries.swap_remove(tells) }
 }
 
-fn judged<'d>(rank: &'d MpiRank, (path, bytes): (&str, u64), counted: &[(&'d MpiAdapter, &MpiPerByte)]) -> Way<'d> {
+fn judged<'d>(
+    rank: &'d MpiRank,
+    (path, bytes): (&str, u64),
+    counted: &[(&'d MpiAdapter, &MpiPerByte)],
+) -> AdapterPath<'d> {
     let is_some = |(_, per_byte): &&(&MpiAdapter, &MpiPerByte)| per_byte.interval.low > LEAST;
     let some: Vec<&(&MpiAdapter, &MpiPerByte)> = counted.iter().filter(is_some).collect();
     let mut carriers: Vec<(&MpiAdapter, f64)> =
@@ -98,7 +102,7 @@ fn judged<'d>(rank: &'d MpiRank, (path, bytes): (&str, u64), counted: &[(&'d Mpi
     let is_told = some.len() == 1 || some.iter().all(is_sharp);
     let is_accounted = is_told && all >= ACCOUNTED && (bytes < LARGE || all <= AT_MOST);
     let is_still = |per_byte: &MpiPerByte| per_byte.interval.low > -LEAST && per_byte.interval.high < LEAST;
-    Way {
+    AdapterPath {
         rank,
         path: path.to_owned(),
         bytes,
@@ -110,7 +114,7 @@ fn judged<'d>(rank: &'d MpiRank, (path, bytes): (&str, u64), counted: &[(&'d Mpi
     }
 }
 
-impl Way<'_> {
+impl AdapterPath<'_> {
     /// Whether all of it went over near adapters.
     pub fn nearness(&self) -> Nearness {
         let Ok(carriers) = &self.carriers else { return Nearness::Unknown };
@@ -144,8 +148,8 @@ impl Way<'_> {
 /// Whether all ranks' messages between hosts went over near adapters.
 pub fn nearness(document: &MpiDocument) -> Nearness {
     let ways = ways(document);
-    let all: Vec<Nearness> = ways.iter().flatten().map(Way::nearness).collect();
-    let largest = ways.iter().filter_map(|ways| ways.first()).map(Way::nearness);
+    let all: Vec<Nearness> = ways.iter().flatten().map(AdapterPath::nearness).collect();
+    let largest = ways.iter().filter_map(|ways| ways.first()).map(AdapterPath::nearness);
     if all.contains(&Nearness::Far) {
         Nearness::Far
     } else if ways.is_empty() || largest.into_iter().any(|near| near == Nearness::Unknown) {
@@ -195,7 +199,7 @@ fn are_alike(one: &MpiAdapter, other: &MpiAdapter) -> bool {
 }
 
 /// How a rank's messages went, its largest first.
-fn sentence(ways: &[Way]) -> String {
+fn sentence(ways: &[AdapterPath]) -> String {
     let (way, rank) = (&ways[0], ways[0].rank);
     let near_to = if rank.gpu.is_some() { "its GPU" } else { "it" };
     let who = format!("Rank {} ({}, NUMA node {}): ", rank.rank, rank.host, rank.memory_node);
@@ -219,7 +223,7 @@ fn sentence(ways: &[Way]) -> String {
         format!("{:.0} % {what} {}", share * 100.0, with_place(adapter, near_to))
     };
     let mut said = format!("{who}{}", carriers.iter().enumerate().map(over).collect::<Vec<_>>().join(" and "));
-    let others: Vec<&Way> =
+    let others: Vec<&AdapterPath> =
         ways.iter().filter(|other| other.carriers.is_ok() && other.names() != way.names()).collect();
     if let (Some(most), Some(least)) = (others.first(), others.last()) {
         let sizes = if most.bytes == least.bytes {

@@ -8,7 +8,7 @@ use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
 use stats::block_interval::BlockValue;
 
-use crate::family::{Family, Finding, Member, all_pairs};
+use crate::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
 use crate::{mpi_adapters, mpi_figure::mpi_figure, words::capital};
 
 /// Figures that are compared with each other.
@@ -157,13 +157,13 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
     let members = blocks
         .iter()
         .enumerate()
-        .flat_map(|(kind, cells)| cells.iter().map(move |blocks| Member { kind, is_time: true, blocks }));
+        .flat_map(|(kind, cells)| cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks }));
     let (mut first, mut pairs) = (0, Vec::new());
     for (_, cells) in &planes {
         pairs.extend(all_pairs(cells.len()).map(|(a, b)| (first + a, first + b)));
         first += cells.len();
     }
-    let family = Family::of(&members.collect::<Vec<_>>());
+    let family = CaseFamily::of(&members.collect::<Vec<_>>());
     let mut findings = pairs.iter().copied().zip(family.findings(&pairs));
     let mut first = 0;
     let one = |(plane, cells): (MpiPlane, Vec<Cell<'d>>)| {
@@ -174,8 +174,8 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
         let is_worse = |at: usize| {
             let [best, at] = [start + best, start + at];
             found.iter().any(|(pair, finding)| match *finding {
-                Finding::Worse => *pair == (best, at),
-                Finding::Better => *pair == (at, best),
+                CaseFinding::Worse => *pair == (best, at),
+                CaseFinding::Better => *pair == (at, best),
                 _ => false,
             })
         };
@@ -187,7 +187,7 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
             best,
             worst: worst.map(|worst| (worst, worst.ns() / best.ns())),
             others: cells.len() - 1,
-            is_same: found.iter().all(|(_, finding)| *finding == Finding::Same),
+            is_same: found.iter().all(|(_, finding)| *finding == CaseFinding::Same),
         })
     };
     planes.into_iter().filter_map(one).collect()

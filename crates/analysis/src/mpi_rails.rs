@@ -3,7 +3,7 @@
 use report::MpiDocument;
 use report::mpi::{MpiAdapter, MpiCase};
 
-use crate::mpi_adapters::{LARGE, Way, ways};
+use crate::mpi_adapters::{AdapterPath, LARGE, ways};
 use crate::mpi_figure::gbs;
 
 /// Two sentences a host at most.
@@ -24,8 +24,8 @@ fn hosts(document: &MpiDocument) -> Vec<&str> {
 }
 
 /// How each rank of a host had its largest messages carried, where that is told.
-fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<Way<'d>> {
-    let mut all: Vec<Way> = Vec::new();
+fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<AdapterPath<'d>> {
+    let mut all: Vec<AdapterPath> = Vec::new();
     for way in ways(document).into_iter().filter_map(|ways| ways.into_iter().next()) {
         let is_new = way.rank.host == host && !all.iter().any(|known| known.rank.rank == way.rank.rank);
         if is_new && way.carriers.is_ok() {
@@ -39,7 +39,7 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<Way<'d>> {
 fn rails(document: &MpiDocument, host: &str) -> Option<String> {
     let ways = largest(document, host);
     let mut linked: Vec<&MpiAdapter> = Vec::new();
-    for adapter in ways.iter().flat_map(Way::could_carry) {
+    for adapter in ways.iter().flat_map(AdapterPath::could_carry) {
         if !linked.iter().any(|known| known.name == adapter.name) {
             linked.push(adapter);
         }
@@ -73,7 +73,7 @@ fn rails(document: &MpiDocument, host: &str) -> Option<String> {
 
 /// What the fastest messages of a host's ranks reach of the links that carried them.
 fn against_links(document: &MpiDocument, host: &str) -> Option<String> {
-    let reached = |way: &Way| {
+    let reached = |way: &AdapterPath| {
         let of_rank =
             document.pairs.iter().filter(|pair| pair.ranks.contains(&way.rank.rank) && !pair.carried.is_empty());
         // Messages of another memory may take another way, and of both ways at once the rate is that of both links' directions.

@@ -4,7 +4,7 @@ use report::mpi::{MpiCase, MpiPair};
 use stats::block_interval::BlockValue;
 use stats::interval::median;
 
-use crate::family::{Family, Finding, Member};
+use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::mpi_figure::{gbs, mpi_figure};
 
 /// Messages without copies, and with them near and apart.
@@ -88,24 +88,24 @@ impl Compared {
     /// What each two come to, in words.
     fn judged(&self) -> Vec<String> {
         let all = self.0.iter().enumerate();
-        let members: Vec<Member> =
-            all.map(|(at, (is_time, blocks))| Member { kind: at / 2, is_time: *is_time, blocks }).collect();
+        let members: Vec<FamilyCase> =
+            all.map(|(at, (is_time, blocks))| FamilyCase { kind: at / 2, is_time: *is_time, blocks }).collect();
         let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
         let middle = |at: usize| {
             let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
             median(&values).unwrap_or(f64::NAN)
         };
-        let words = |((near, apart), finding): ((usize, usize), Finding)| {
+        let words = |((near, apart), finding): ((usize, usize), CaseFinding)| {
             let ratio = middle(apart) / middle(near);
             let times = ratio.max(1.0 / ratio);
             match finding {
-                Finding::Better => format!("apart {times:.2} times as fast"),
-                Finding::Worse => format!("near {times:.2} times as fast"),
-                Finding::Same => "no measurable difference".to_owned(),
-                Finding::Undecided => "undecided".to_owned(),
+                CaseFinding::Better => format!("apart {times:.2} times as fast"),
+                CaseFinding::Worse => format!("near {times:.2} times as fast"),
+                CaseFinding::Same => "no measurable difference".to_owned(),
+                CaseFinding::Undecided => "undecided".to_owned(),
             }
         };
-        pairs.iter().copied().zip(Family::of(&members).findings(&pairs)).map(words).collect()
+        pairs.iter().copied().zip(CaseFamily::of(&members).findings(&pairs)).map(words).collect()
     }
 }
 

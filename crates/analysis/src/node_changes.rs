@@ -118,12 +118,17 @@ fn figures(runs: &[NodeRun]) -> BTreeMap<(&str, &str), f64> {
 mod tests {
     use super::*;
     use crate::figure::Unit;
-    use crate::node_run::Point;
+    use crate::node_run::PlaceFigure;
 
     fn run(host: usize, gbps: f64) -> NodeRun {
         let class = Class { gpu: "NVIDIA H200".into(), best_link: None, cpu: None, locality: "numalocal".into() };
-        let point =
-            Point { column: "H2D 64 MiB".into(), unit: Unit::BytesPerS, place: "a".into(), class, value: gbps * 1e9 };
+        let point = PlaceFigure {
+            column: "H2D 64 MiB".into(),
+            unit: Unit::BytesPerS,
+            place: "a".into(),
+            class,
+            value: gbps * 1e9,
+        };
         NodeRun {
             host: format!("n{host:02}"),
             started_at: "2026-11-24T00:00:00Z".into(),

@@ -22,7 +22,7 @@ use crate::words;
 
 /// One figure of one place of a node, in one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct PlaceFigure {
     /// What was measured, as a table's column names it: `H2D 64 MiB`.
     pub column: String,
     /// What the figure counts.
@@ -47,7 +47,7 @@ pub struct NodeRun {
     /// What the driver says of a simulation, where the devices are not real.
     pub simulated: Option<String>,
     /// Its figures.
-    pub points: Vec<Point>,
+    pub points: Vec<PlaceFigure>,
     /// Its settings, where the document is `doctor`'s.
     pub checks: Vec<Check>,
 }
@@ -63,7 +63,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         format!("{}{reason}", words::status(document.status))
     });
-    let mut by_host: BTreeMap<&str, Vec<Point>> =
+    let mut by_host: BTreeMap<&str, Vec<PlaceFigure>> =
         document.nodes.iter().map(|node| (&node.host[..], Vec::new())).collect();
     if by_host.is_empty() {
         by_host.insert(&document.environment.hostname, Vec::new());
@@ -76,7 +76,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
             by_host.entry(&row.host).or_default().push(point);
         }
     }
-    let run = |(host, points): (&str, Vec<Point>)| NodeRun {
+    let run = |(host, points): (&str, Vec<PlaceFigure>)| NodeRun {
         host: host.to_owned(),
         started_at: document.started_at.clone(),
         trouble: trouble.clone(),
@@ -87,7 +87,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     by_host.into_iter().map(run).collect()
 }
 
-fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class: Class) -> Option<Point> {
+fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class: Class) -> Option<PlaceFigure> {
     let own = name_on_node(&row.device);
     let within = other.is_some_and(|other| other == own);
     let unit = Unit::of(row.bytes);
@@ -109,7 +109,7 @@ fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class:
     }
     // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say how near it is.
     let locality = if by_place && !within { place.clone() } else { class.locality };
-    Some(Point { column: name, unit, place, class: Class { locality, ..class }, value })
+    Some(PlaceFigure { column: name, unit, place, class: Class { locality, ..class }, value })
 }
 
 /// What a check says of its node, a run a pass.
@@ -119,9 +119,9 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
         Gate::Undecided => Some("its own check is undecided".to_owned()),
         Gate::Finding => Some("its own check found it slow".to_owned()),
     };
-    let mut passes: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    let mut passes: BTreeMap<u32, Vec<PlaceFigure>> = BTreeMap::new();
     for figure in &checked.figures {
-        passes.entry(figure.pass).or_default().push(Point {
+        passes.entry(figure.pass).or_default().push(PlaceFigure {
             column: column::of_case(&figure.case, false).name,
             unit: Unit::BytesPerS,
             place: figure.device.clone(),

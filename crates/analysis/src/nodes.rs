@@ -15,7 +15,7 @@ use stats::interval::median;
 use crate::baseline::{Baseline, Class, Value, learn};
 use crate::figure::Unit;
 use crate::gate::PASSES;
-use crate::node_run::{NodeRun, Point};
+use crate::node_run::{NodeRun, PlaceFigure};
 use crate::node_settings::{NodeSetting, SettingCounts, settings};
 
 /// The schema's name, in every document.
@@ -201,7 +201,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
 
 /// What is normal on these nodes, and what there is too little of to say so.
 fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
-    let value = |run: &NodeRun, point: &Point| Value {
+    let value = |run: &NodeRun, point: &PlaceFigure| Value {
         class: point.class.clone(),
         case: point.column.clone(),
         host: run.host.clone(),
@@ -315,7 +315,7 @@ mod tests {
 
     /// A run of a node with four GPUs of this rate and one time.
     fn run(host: &str, gbps: f64, ns: f64) -> NodeRun {
-        let rate = |gpu: usize| Point {
+        let rate = |gpu: usize| PlaceFigure {
             column: "H2D 64 MiB".into(),
             unit: Unit::BytesPerS,
             place: format!("0000:{gpu:02x}:00.0"),
@@ -323,7 +323,8 @@ mod tests {
             // A little of their own each, so that there is a spread to learn.
             value: gbps * 1e9 * (1.0 + 0.001 * (gpu as f64 + host.len() as f64)),
         };
-        let time = Point { column: "load".into(), unit: Unit::Ns, place: "node 0".into(), class: class(), value: ns };
+        let time =
+            PlaceFigure { column: "load".into(), unit: Unit::Ns, place: "node 0".into(), class: class(), value: ns };
         NodeRun {
             host: host.into(),
             started_at: "2026-11-24T00:00:00Z".into(),

@@ -36,7 +36,7 @@ pub struct Reference {
     /// The most that can be, bytes/s; `None` for times.
     pub bound: Option<f64>,
     /// Whose figure it is.
-    pub kind: Kind,
+    pub kind: FigureOrigin,
     /// What measured it.
     pub source: String,
     /// The date, as written.
@@ -47,7 +47,7 @@ pub struct Reference {
 
 /// Whose figure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureOrigin {
     /// It was published.
     Published,
     /// The developers of numabench measured it.
@@ -104,10 +104,10 @@ fn one(line: &str) -> Result<Reference, String> {
         return Err("it has no source, date, place to look it up, or GPU".to_owned());
     }
     let kind = match kind {
-        "published" => Kind::Published,
-        "own" => Kind::Own,
-        "report" => Kind::Report,
-        "site" => Kind::Site,
+        "published" => FigureOrigin::Published,
+        "own" => FigureOrigin::Own,
+        "report" => FigureOrigin::Report,
+        "site" => FigureOrigin::Site,
         other => return Err(format!("its kind is \"{other}\", and can be published, own, report, site")),
     };
     let (range, unit) = figures.rsplit_once(' ').ok_or("its figures are no LOW-HIGH with GB/s or ns")?;
@@ -202,10 +202,10 @@ impl Reference {
             },
         );
         let kind = match self.kind {
-            Kind::Published => "published",
-            Kind::Own => "own",
-            Kind::Report => "report",
-            Kind::Site => "site",
+            FigureOrigin::Published => "published",
+            FigureOrigin::Own => "own",
+            FigureOrigin::Report => "report",
+            FigureOrigin::Site => "site",
         };
         let figures = match self.is_time {
             true => format!("{:.0}-{:.0} ns", self.range.0, self.range.1),
@@ -275,7 +275,7 @@ fn of_normal(baseline: &Baseline, normal: &Normal, date: &str) -> Option<Referen
         range: (range.0, range.1.min(most.unwrap_or(f64::MAX))),
         is_time: false,
         bound: Some(most.unwrap_or(range.1)),
-        kind: Kind::Site,
+        kind: FigureOrigin::Site,
         source: format!("numabench {}, {} GPUs of {} nodes", baseline.tool.version, normal.gpus, normal.nodes),
         date: date.to_owned(),
         found_at: "your site".to_owned(),

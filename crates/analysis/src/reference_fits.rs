@@ -12,7 +12,7 @@ use report::rank::Locality;
 use report::row::{Row, RowStatus};
 use report::settings::{CopyEngine, Direction, MemoryKind};
 
-use crate::reference::{Kind, Reference, plain_name};
+use crate::reference::{FigureOrigin, Reference, plain_name};
 use crate::run::other_ends;
 
 /// A source that does not tell the size of its copies is compared with copies from this size on, whose rate is the link's.
@@ -104,11 +104,11 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
         let best =
             references.iter().filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
         let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
-        let order = |kind: Kind| match kind {
-            Kind::Site => 0,
-            Kind::Published => 1,
-            Kind::Own => 2,
-            Kind::Report => 3,
+        let order = |kind: FigureOrigin| match kind {
+            FigureOrigin::Site => 0,
+            FigureOrigin::Published => 1,
+            FigureOrigin::Own => 2,
+            FigureOrigin::Report => 3,
         };
         let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), order(one.kind))) else { continue };
         let (reference, rows) = found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));

@@ -4,8 +4,8 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
+use analysis::any_document::AnyDocument;
 use analysis::gate::{self, Checked};
-use analysis::kept::Kept;
 use analysis::{node_run, nodes};
 use render::html;
 use report::place::{self, PlaceDocument};
@@ -45,11 +45,11 @@ fn of_document(bytes: &[u8]) -> Result<Pictures, Box<dyn Error>> {
     if report::schema_of(bytes).as_deref() == Some(place::SCHEMA) {
         return Ok(html::place_pictures(&PlaceDocument::from_json(bytes)?));
     }
-    Ok(match Kept::<BlockSample>::from_json(bytes)? {
-        Kept::Result(document) => html::pictures(&document),
-        Kept::Trial(document) => html::trial_pictures(&document),
-        Kept::Mpi(document) => html::mpi_pictures(&document),
-        Kept::Imported(_) => Vec::new(),
+    Ok(match AnyDocument::<BlockSample>::from_json(bytes)? {
+        AnyDocument::Result(document) => html::pictures(&document),
+        AnyDocument::Trial(document) => html::trial_pictures(&document),
+        AnyDocument::Mpi(document) => html::mpi_pictures(&document),
+        AnyDocument::Imported(_) => Vec::new(),
     })
 }
 
@@ -64,8 +64,8 @@ fn of_folder(folder: &Path) -> Result<Pictures, Box<dyn Error>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match report::schema_of(&bytes).as_deref() {
             Some(gate::SCHEMA) => checked.push(Checked::from_json(&bytes)?),
-            _ => match Kept::<BlockSample>::from_json(&bytes)? {
-                Kept::Result(document) => runs.push((name, *document)),
+            _ => match AnyDocument::<BlockSample>::from_json(&bytes)? {
+                AnyDocument::Result(document) => runs.push((name, *document)),
                 other => return Err(format!("{name}: {:?}", other.kind()).into()),
             },
         }

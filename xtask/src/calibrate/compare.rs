@@ -4,7 +4,7 @@
 //! twelve blocks on three allocations; runs differ by 0.5 % there, as is assumed of them, or by as much as their blocks.
 
 use analysis::figure::Unit;
-use analysis::judge::{Pair, Verdict, judge};
+use analysis::judge::{CasePair, ChangeVerdict, judge};
 use stats::family::NOISIER;
 use stats::random::SplitMix64;
 
@@ -15,9 +15,9 @@ use super::noise::{self, Field, Noise};
 const USUAL: f64 = 0.005;
 
 /// A side by run: what each run's blocks are is left out where runs are the unit.
-fn pairs(base: &Field, new: &Field, threshold: f64, change: impl Fn(usize) -> f64) -> Vec<Pair> {
+fn pairs(base: &Field, new: &Field, threshold: f64, change: impl Fn(usize) -> f64) -> Vec<CasePair> {
     let side = |logs: &[f64], factor: f64| logs.iter().map(|log| (50e9 * factor * log.exp(), Vec::new())).collect();
-    let pair = |(at, (base, new)): (usize, (&Vec<f64>, &Vec<f64>))| Pair {
+    let pair = |(at, (base, new)): (usize, (&Vec<f64>, &Vec<f64>))| CasePair {
         unit: Unit::BytesPerS,
         base: side(base, 1.0),
         new: side(new, change(at)),
@@ -34,7 +34,7 @@ fn runs_with_blocks(
     of_blocks: f64,
     of_runs: f64,
     change: impl Fn(usize) -> f64,
-) -> Vec<Pair> {
+) -> Vec<CasePair> {
     let mut run = |change: &dyn Fn(usize) -> f64| -> Vec<(f64, Vec<f64>)> {
         let blocks = noise.field(random, cases, 12, of_blocks);
         let mut of_case = |(at, logs): (usize, Vec<f64>)| {
@@ -56,18 +56,18 @@ fn runs_with_blocks(
         of_case
     };
     let (base, new) = (side(&|_| 1.0), side(&change));
-    let pair = |(base, new)| Pair { unit: Unit::BytesPerS, base, new, threshold: 0.03 };
+    let pair = |(base, new)| CasePair { unit: Unit::BytesPerS, base, new, threshold: 0.03 };
     base.into_iter().zip(new).map(pair).collect()
 }
 
-fn claimed(pairs: &[Pair]) -> Count {
-    let changed = [Verdict::Regressed, Verdict::Improved];
+fn claimed(pairs: &[CasePair]) -> Count {
+    let changed = [ChangeVerdict::Regressed, ChangeVerdict::Improved];
     (usize::from(judge(pairs).iter().any(|judged| changed.contains(&judged.verdict))), 1)
 }
 
 /// How many of the first so many cases are found.
-fn found(pairs: &[Pair], planted: usize) -> Count {
-    (judge(pairs).iter().take(planted).filter(|judged| judged.verdict == Verdict::Regressed).count(), planted)
+fn found(pairs: &[CasePair], planted: usize) -> Count {
+    (judge(pairs).iter().take(planted).filter(|judged| judged.verdict == ChangeVerdict::Regressed).count(), planted)
 }
 
 /// Everything that is simulated.

@@ -33,7 +33,7 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
 }
 
 /// The changes that are named, with a threshold of 0: only the statistics keep false ones away.
-fn steps(runs: Vec<Run>) -> Vec<analysis::history::Step> {
+fn steps(runs: Vec<Run>) -> Vec<analysis::history::LevelChange> {
     let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
     history(tool, runs, Thresholds { bandwidth: 0.0, latency: 0.0 }).steps
 }

@@ -3,7 +3,7 @@
 //! A document has so many places, subjects (GPUs in a direction) and blocks, and every two places of a subject are compared, as a matrix's sentences do. Blocks are on the
 //! engine's allocations. Besides the common kinds of noise an allocation's luck is that of one place, common to all its subjects.
 
-use analysis::family::{Family, Finding, Member, all_pairs};
+use analysis::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
 
@@ -73,15 +73,15 @@ impl Shape {
             logs.iter().enumerate().map(block).collect()
         };
         let cases: Vec<Vec<BlockValue>> = field.iter().enumerate().map(case).collect();
-        let member = |(at, blocks)| Member { kind: self.kind(at / places), is_time: false, blocks };
-        let members: Vec<Member> = cases.iter().map(Vec::as_slice).enumerate().map(member).collect();
+        let member = |(at, blocks)| FamilyCase { kind: self.kind(at / places), is_time: false, blocks };
+        let members: Vec<FamilyCase> = cases.iter().map(Vec::as_slice).enumerate().map(member).collect();
         let of_subject =
             |subject: usize| all_pairs(places).map(move |(a, b)| (subject * places + a, subject * places + b));
         let pairs: Vec<(usize, usize)> = (0..subjects).flat_map(of_subject).collect();
-        let findings = Family::of(&members).findings(&pairs);
+        let findings = CaseFamily::of(&members).findings(&pairs);
         let claims = pairs.iter().zip(findings).filter_map(|((a, b), finding)| match finding {
-            Finding::Worse => Some([a % places, b % places]),
-            Finding::Better => Some([b % places, a % places]),
+            CaseFinding::Worse => Some([a % places, b % places]),
+            CaseFinding::Better => Some([b % places, a % places]),
             _ => None,
         });
         claims.collect()

@@ -3,7 +3,7 @@
 //! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
 //! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV;
 //! * `osu` the OSU micro-benchmarks osu_latency, osu_bw and osu_bibw;
-//! * `numbers` a figure as such programs write it; `fault` why a text cannot be read, with the line.
+//! * `numbers` a figure as such programs write it; `error` why a text cannot be read, with the line.
 //!
 //! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its number, never left out. What the
 //! program itself says it did not measure is a case without a figure. Figures are taken as printed, with the digits that the program gives.
@@ -11,7 +11,7 @@
 //! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh or that their order was random. A case keeps the
 //! program's own names of places, because the output does not say which PU, node or PCI address they were.
 
-mod fault;
+mod error;
 mod numbers;
 mod nvbandwidth_json;
 mod nvbandwidth_text;
@@ -27,7 +27,7 @@ use report::imported::{
 };
 use stats::units::counted;
 
-pub use fault::{Fault, Refused};
+pub use error::{ImportError, ImportErrorKind};
 
 /// The programs whose outputs are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Taken {
 
 /// A file with an output.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct ProgramOutput {
     /// As it was named.
     pub name: String,
     /// What is in it.
@@ -107,14 +107,14 @@ pub struct About {
 /// One text of a program.
 ///
 /// # Errors
-/// [`Fault`]: where it cannot be read, and why.
-pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, Fault> {
+/// [`ImportError`]: where it cannot be read, and why.
+pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        Fault::at(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64, Refused::NotText)
+        ImportError::at(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64, ImportErrorKind::NotText)
     })?;
     if text.trim().is_empty() {
-        return Err(Fault::whole(Refused::Empty));
+        return Err(ImportError::whole(ImportErrorKind::Empty));
     }
     let taken = match program {
         Program::Nvbandwidth if text.trim_start().starts_with('{') => nvbandwidth_json::take(text),
@@ -125,8 +125,8 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, Fault> {
     let mut lines: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
     for case in &taken.cases {
         if let Some(first) = lines.insert((&case.id, &case.place), case.line) {
-            let fault = Refused::Twice { case: format!("{}, {}", case.id, case.place), first };
-            return Err(Fault { line: case.line, refused: fault });
+            let fault = ImportErrorKind::Twice { case: format!("{}, {}", case.id, case.place), first };
+            return Err(ImportError { line: case.line, refused: fault });
         }
     }
     Ok(taken)
@@ -136,19 +136,23 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, Fault> {
 ///
 /// # Errors
 /// The name of the file, and why it cannot be read, or does not belong to the others.
-pub fn import(program: Program, outputs: &[Output], about: About) -> Result<ImportedDocument, (String, Box<Fault>)> {
+pub fn import(
+    program: Program,
+    outputs: &[ProgramOutput],
+    about: About,
+) -> Result<ImportedDocument, (String, Box<ImportError>)> {
     let mut all = Taken::default();
     let (mut cases, mut files, mut files_of) = (Vec::new(), Vec::new(), BTreeMap::new());
     for (at, output) in outputs.iter().enumerate() {
-        let named = |fault: Fault| (output.name.clone(), Box::new(fault));
+        let named = |fault: ImportError| (output.name.clone(), Box::new(fault));
         let taken = take(program, &output.bytes).map_err(named)?;
         join(&mut all, &taken, outputs.first().map_or("", |first| &first.name), at == 0).map_err(named)?;
         for case in taken.cases {
             let case = of(case, at as u32);
             if let Some(first) = files_of.insert((case.id.clone(), case.place.clone()), at) {
                 let first = outputs.get(first).map_or(String::new(), |output| output.name.clone());
-                let refused = Refused::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
-                return Err(named(Fault { line: case.line, refused }));
+                let refused = ImportErrorKind::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
+                return Err(named(ImportError { line: case.line, refused }));
             }
             cases.push(case);
         }
@@ -178,11 +182,11 @@ pub fn import(program: Program, outputs: &[Output], about: About) -> Result<Impo
 }
 
 /// Adds what a further file says of the run; it must be the same run.
-fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(), Fault> {
+fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(), ImportError> {
     let differs = |what: &str, here: &Option<String>, there: &Option<String>| {
         let said = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
         let (here, there) = (said(here), said(there));
-        Fault::whole(Refused::OtherRun { what: what.to_owned(), here, there, first: first.to_owned() })
+        ImportError::whole(ImportErrorKind::OtherRun { what: what.to_owned(), here, there, first: first.to_owned() })
     };
     if !is_first && all.version != taken.version {
         return Err(differs("version", &taken.version, &all.version));

@@ -1,28 +1,28 @@
 //! A number as these programs print it: digits and a point. `nan`, `inf` and signs are none, nor is what no machine does; a comma is told by its name.
 
-use super::fault::{Fault, Refused, short};
+use super::error::{ImportError, ImportErrorKind, short};
 
 /// No rate in MB/s and no time in ns is as large: it would be ten days, or the memory of the world in a second.
 const MOST: f64 = 1e15;
 
 /// The number at this line; `wanted` says what is to be there.
-pub(super) fn number(text: &str, line: u64, wanted: &'static str) -> Result<f64, Fault> {
+pub(super) fn number(text: &str, line: u64, wanted: &'static str) -> Result<f64, ImportError> {
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
     let plain = Some(text).filter(|text| text.starts_with(|first: char| first.is_ascii_digit()) && is_plain(text));
     let number: Option<f64> = plain.and_then(|text| text.parse().ok()).filter(|value: &f64| *value < MOST);
-    number.ok_or_else(|| Fault::at(line, refused(text, wanted)))
+    number.ok_or_else(|| ImportError::at(line, refused(text, wanted)))
 }
 
 /// The whole number at this line.
-pub(super) fn whole(text: &str, line: u64, wanted: &'static str) -> Result<u64, Fault> {
+pub(super) fn whole(text: &str, line: u64, wanted: &'static str) -> Result<u64, ImportError> {
     let plain = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    plain.and_then(|text| text.parse().ok()).ok_or_else(|| Fault::at(line, refused(text, wanted)))
+    plain.and_then(|text| text.parse().ok()).ok_or_else(|| ImportError::at(line, refused(text, wanted)))
 }
 
-fn refused(text: &str, wanted: &'static str) -> Refused {
+fn refused(text: &str, wanted: &'static str) -> ImportErrorKind {
     let text = short(text);
     let is_comma = text.contains(',') && text.bytes().all(|byte| byte.is_ascii_digit() || b",.".contains(&byte));
-    if is_comma { Refused::Comma { text, wanted } } else { Refused::NoNumber { text, wanted } }
+    if is_comma { ImportErrorKind::Comma { text, wanted } } else { ImportErrorKind::NoNumber { text, wanted } }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 use report::imported::ImportedStatus;
 use serde::Deserialize;
 
-use super::fault::{Fault, Refused, short};
+use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::number;
 use super::nvbandwidth_text::{Title, cuda_version, device, id_of_part, without_figure};
 use super::{Case, Program, Taken};
@@ -50,12 +50,13 @@ struct Test {
     sum: Option<f64>,
 }
 
-pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let program = Program::Nvbandwidth.name();
     // The program ends its JSON with an empty line; another tool's JSON has no object of this name.
-    let output: Output =
-        report::read::any(text.trim().as_bytes()).map_err(|fault| Fault::whole(Refused::Json { program, fault }))?;
-    let not_this = || Fault::whole(Refused::NotThis { program, missing: "its JSON has no object \"nvbandwidth\"" });
+    let output: Output = report::read::any(text.trim().as_bytes())
+        .map_err(|fault| ImportError::whole(ImportErrorKind::Json { program, fault }))?;
+    let not_this =
+        || ImportError::whole(ImportErrorKind::NotThis { program, missing: "its JSON has no object \"nvbandwidth\"" });
     let run = output.nvbandwidth.ok_or_else(not_this)?;
     let mut taken = Taken { version: run.version.clone(), ..Taken::default() };
     if let Some(driver) = &run.driver {
@@ -78,12 +79,12 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     }
     if taken.cases.is_empty() {
         let said = run.error.as_deref().map_or("no test ran".to_owned(), short);
-        return Err(Fault::whole(Refused::NoFigures { said }));
+        return Err(ImportError::whole(ImportErrorKind::NoFigures { said }));
     }
     Ok(taken)
 }
 
-fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Fault> {
+fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), ImportError> {
     let without = |status, reason: String| without_figure(&test.name, status, reason, 0);
     match &test.status[..] {
         "Passed" => {}
@@ -100,7 +101,8 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Fault
     }
     let description = test.bandwidth_description.as_deref().unwrap_or_default();
     let program = Program::Nvbandwidth.name();
-    let strange = |fault: String| Fault::whole(Refused::Json { program, fault: format!("{}: {fault}", test.name) });
+    let strange =
+        |fault: String| ImportError::whole(ImportErrorKind::Json { program, fault: format!("{}: {fault}", test.name) });
     let title =
         Title::of(description).ok_or_else(|| strange(format!("its description is {:?}", short(description))))?;
     let before = taken.cases.len();
@@ -124,7 +126,7 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Fault
     // Six digits each.
     if test.sum.is_some_and(|sum| (added - sum).abs() > 1e-5 * added.max(sum)) {
         let sum = test.sum.map_or(String::new(), |sum| sum.to_string());
-        return Err(Fault::whole(Refused::Sum { sum, added: format!("{added:.2}") }));
+        return Err(ImportError::whole(ImportErrorKind::Sum { sum, added: format!("{added:.2}") }));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::fault::{Fault, Refused, short};
+use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::number;
 use super::{Case, Program, Taken};
 
@@ -105,7 +105,7 @@ pub(super) fn device(taken: &mut Taken, words: &str) {
     }
 }
 
-pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut taken = Taken::default();
     let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
     let lines = (1_u64..).zip(text.lines());
@@ -174,18 +174,18 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     }
     if !begun {
         let missing = "it has no line \"nvbandwidth Version: …\"";
-        return Err(Fault::whole(Refused::NotThis { program: Program::Nvbandwidth.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Nvbandwidth.name(), missing }));
     }
     ended(&mut taken, test)?;
     if taken.cases.is_empty() {
         let said = last_said.unwrap_or("nothing of a test".to_owned());
-        return Err(Fault::whole(Refused::NoFigures { said }));
+        return Err(ImportError::whole(ImportErrorKind::NoFigures { said }));
     }
     Ok(taken)
 }
 
 /// A line within a test. What it is neither a matrix nor an aside is the program's word on why there is none, which ends the test.
-fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<Option<String>, Fault> {
+fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<Option<String>, ImportError> {
     let is_sample = words.starts_with('\t') || words.trim_start().starts_with("Sample ");
     if is_sample || ASIDE.iter().any(|aside| words.starts_with(aside)) {
         return Ok(None);
@@ -202,12 +202,15 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
         return Ok(Some(said));
     };
     if !is_row {
-        return Err(Fault::at(line, Refused::Line { text: short(words), of: "a matrix of nvbandwidth" }));
+        return Err(ImportError::at(line, ImportErrorKind::Line { text: short(words), of: "a matrix of nvbandwidth" }));
     }
     let index = |text: &str| {
         let found: Option<u32> = text.parse().ok();
         found.ok_or_else(|| {
-            Fault::at(line, Refused::NoNumber { text: short(text), wanted: "the number of a row or column" })
+            ImportError::at(
+                line,
+                ImportErrorKind::NoNumber { text: short(text), wanted: "the number of a row or column" },
+            )
         })
     };
     if matrix.columns.is_empty() {
@@ -215,7 +218,10 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
         return Ok(None);
     }
     if numbers.len() != matrix.columns.len() + 1 {
-        return Err(Fault::at(line, Refused::Columns { found: numbers.len(), wanted: matrix.columns.len() + 1 }));
+        return Err(ImportError::at(
+            line,
+            ImportErrorKind::Columns { found: numbers.len(), wanted: matrix.columns.len() + 1 },
+        ));
     }
     let row = index(numbers[0])?;
     for (column, text) in matrix.columns.iter().zip(&numbers[1..]) {
@@ -227,13 +233,13 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
 }
 
 /// The sum must be that of the cells, each of which is rounded to a hundredth.
-fn sound(test: &Test, sum: &str, line: u64) -> Result<(), Fault> {
+fn sound(test: &Test, sum: &str, line: u64) -> Result<(), ImportError> {
     let said = number(sum, line, "the sum")?;
     let cells = test.matrix.as_ref().map_or(&[][..], |matrix| &matrix.cells);
     let added: f64 = cells.iter().map(|cell| cell.2).sum();
     let rounding = 0.005 * (cells.len() + 1) as f64 + 1e-9 * said;
     if (added - said).abs() > rounding {
-        return Err(Fault::at(line, Refused::Sum { sum: sum.to_owned(), added: format!("{added:.2}") }));
+        return Err(ImportError::at(line, ImportErrorKind::Sum { sum: sum.to_owned(), added: format!("{added:.2}") }));
     }
     Ok(())
 }
@@ -263,15 +269,15 @@ pub(super) fn cuda_version(words: &str) -> &str {
 }
 
 /// A test that was still open when another began, or the text ended.
-fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), Fault> {
+fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), ImportError> {
     match test {
         Some(Test { name, line, matrix: Some(_), .. }) => {
             let missing = format!("the matrix of {name} has no SUM after it");
-            Err(Fault::at(line, Refused::Truncated { missing }))
+            Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
         }
         Some(Test { name, line, matrix: None, part: Some(part) }) => {
             let missing = format!("{name} has a matrix {part} and none of both ways together");
-            Err(Fault::at(line, Refused::Truncated { missing }))
+            Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
         }
         Some(Test { name, line, matrix: None, part: None }) => {
             taken.cases.push(without_figure(&name, ImportedStatus::Failed, "it has no figures".to_owned(), line));

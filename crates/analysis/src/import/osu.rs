@@ -6,7 +6,7 @@
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::fault::{Fault, Refused, short};
+use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::{number, whole};
 use super::{Case, Program, Taken};
 
@@ -49,7 +49,7 @@ struct Columns {
     validation: Option<usize>,
 }
 
-pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut taken = Taken::default();
     let mut table: Option<Table> = None;
     let mut is_open = false;
@@ -57,7 +57,10 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
         if let Some((test, version)) = heading(words, line)? {
             ended(table.take())?;
             if taken.version.as_ref().is_some_and(|known| *known != version) {
-                return Err(Fault::at(line, Refused::Line { text: short(words), of: "the same version" }));
+                return Err(ImportError::at(
+                    line,
+                    ImportErrorKind::Line { text: short(words), of: "the same version" },
+                ));
             }
             taken.version = Some(version);
             table = Some(Table { test, memory: "host".to_owned(), columns: None, rows: 0, line });
@@ -77,35 +80,35 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     }
     if table.is_none() {
         let missing = "it has no heading \"# OSU MPI … Test v…\"";
-        return Err(Fault::whole(Refused::NotThis { program: Program::Osu.name(), missing }));
+        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Osu.name(), missing }));
     }
     if is_open && !text.ends_with('\n') {
         let missing = "its last line has no end".to_owned();
-        return Err(Fault::at(text.lines().count() as u64, Refused::Truncated { missing }));
+        return Err(ImportError::at(text.lines().count() as u64, ImportErrorKind::Truncated { missing }));
     }
     ended(table)?;
     Ok(taken)
 }
 
 /// A table must have rows.
-fn ended(table: Option<Table>) -> Result<(), Fault> {
+fn ended(table: Option<Table>) -> Result<(), ImportError> {
     match table {
         Some(Table { test, rows: 0, line, .. }) => {
-            Err(Fault::at(line, Refused::Truncated { missing: format!("{} has no figures", test.name) }))
+            Err(ImportError::at(line, ImportErrorKind::Truncated { missing: format!("{} has no figures", test.name) }))
         }
         _ => Ok(()),
     }
 }
 
 /// `# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
-fn heading(words: &str, line: u64) -> Result<Option<(&'static Test, String)>, Fault> {
+fn heading(words: &str, line: u64) -> Result<Option<(&'static Test, String)>, ImportError> {
     let Some((title, version)) = words.strip_prefix("# OSU ").and_then(|words| words.rsplit_once(" Test v")) else {
         return Ok(None);
     };
     // `MPI`, `MPI-CUDA`, `MPI-ROCM`.
     let title = title.split_once(' ').map_or("", |(_, title)| title);
     let test = TESTS.iter().find(|test| test.title == title);
-    let unknown = || Fault::at(line, Refused::UnknownTest { test: short(words), known: KNOWN });
+    let unknown = || ImportError::at(line, ImportErrorKind::UnknownTest { test: short(words), known: KNOWN });
     let test = test.ok_or_else(unknown)?;
     Ok(Some((test, version.trim().to_owned())))
 }
@@ -132,20 +135,23 @@ fn columns(comment: &str) -> Columns {
     Columns { count: names.len(), validation: names.iter().position(|name| *name == "Validation") }
 }
 
-fn row(table: &Table, words: &str, line: u64) -> Result<Case, Fault> {
+fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
     let test = table.test;
     let Some(columns) = &table.columns else {
-        return Err(Fault::at(
+        return Err(ImportError::at(
             line,
-            Refused::Line { text: short(words), of: "a table, whose columns are not named yet" },
+            ImportErrorKind::Line { text: short(words), of: "a table, whose columns are not named yet" },
         ));
     };
     let cells: Vec<&str> = words.split_whitespace().collect();
     if !cells.first().is_some_and(|first| first.starts_with(|first: char| first.is_ascii_digit())) {
-        return Err(Fault::at(line, Refused::Line { text: short(words), of: "a table of the OSU micro-benchmarks" }));
+        return Err(ImportError::at(
+            line,
+            ImportErrorKind::Line { text: short(words), of: "a table of the OSU micro-benchmarks" },
+        ));
     }
     if cells.len() != columns.count {
-        return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: columns.count }));
+        return Err(ImportError::at(line, ImportErrorKind::Columns { found: cells.len(), wanted: columns.count }));
     }
     let bytes = whole(cells[0], line, "a size in bytes")?;
     let value = number(cells.get(1).copied().unwrap_or_default(), line, "a figure")? * test.scale;

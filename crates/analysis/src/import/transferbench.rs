@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::fault::{Fault, Refused, short};
+use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::{number, whole};
 use super::{Case, Program, Taken};
 
@@ -37,7 +37,7 @@ struct Reader {
     said: Option<String>,
 }
 
-pub(super) fn take(text: &str) -> Result<Taken, Fault> {
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut reader = Reader::default();
     for (line, words) in (1_u64..).zip(text.lines()) {
         reader.line(words.trim(), line)?;
@@ -47,16 +47,16 @@ pub(super) fn take(text: &str) -> Result<Taken, Fault> {
     if taken.cases.is_empty() {
         let program = Program::TransferBench.name();
         let missing = "it has no rows \"Executor: …\" or \"GPU 00 -> …\"";
-        return Err(Fault::whole(match said {
-            Some(said) if taken.version.is_some() => Refused::NoFigures { said },
-            _ => Refused::NotThis { program, missing },
+        return Err(ImportError::whole(match said {
+            Some(said) if taken.version.is_some() => ImportErrorKind::NoFigures { said },
+            _ => ImportErrorKind::NotThis { program, missing },
         }));
     }
     Ok(taken)
 }
 
 impl Reader {
-    fn line(&mut self, words: &str, line: u64) -> Result<(), Fault> {
+    fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
         if let Some((_, rest)) = words.split_once("TransferBench v").filter(|_| self.taken.version.is_none()) {
             let version = rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
             self.taken.version = Some(version.to_owned());
@@ -117,7 +117,7 @@ impl Reader {
     }
 
     /// `Executor: GPU 00 56.299 GB/s 4.768 ms 268435456 bytes 56.309 GB/s (sum)`, with `Rank 0` before it on several nodes.
-    fn executor(&mut self, cells: &[&str], line: u64) -> Result<(), Fault> {
+    fn executor(&mut self, cells: &[&str], line: u64) -> Result<(), ImportError> {
         if self.test.is_none() {
             // CSV has no line that begins a test.
             self.tests += 1;
@@ -129,7 +129,7 @@ impl Reader {
             [] => (String::new(), cells),
         };
         let [kind, index, rest @ ..] = rest else {
-            return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: 11 }));
+            return Err(ImportError::at(line, ImportErrorKind::Columns { found: cells.len(), wanted: 11 }));
         };
         let index = whole(index, line, "the number of an executor")?;
         let row = Row::of(rest, line)?;
@@ -138,9 +138,9 @@ impl Reader {
     }
 
     /// A row of a test must be in one: without its beginning nobody knows of which.
-    fn within(&self, words: &str, line: u64) -> Result<(), Fault> {
+    fn within(&self, words: &str, line: u64) -> Result<(), ImportError> {
         let of = "a test of TransferBench that has begun";
-        let stray = || Fault::at(line, Refused::Line { text: short(words), of });
+        let stray = || ImportError::at(line, ImportErrorKind::Line { text: short(words), of });
         self.test.as_ref().map(|_| ()).ok_or_else(stray)
     }
 
@@ -158,14 +158,17 @@ impl Reader {
     }
 
     /// `CPU 00 -> 24.37 25.62`; rows of `min`, `max` and `sd` are of iterations.
-    fn peer(&mut self, kind: &str, index: &str, arrow: &str, cells: &[&str], line: u64) -> Result<(), Fault> {
+    fn peer(&mut self, kind: &str, index: &str, arrow: &str, cells: &[&str], line: u64) -> Result<(), ImportError> {
         let bytes = self.bytes;
         let Some(peers) = self.peers.as_mut() else { return Ok(()) };
         if !matches!(arrow, "->" | "<-" | "<->") {
             return Ok(());
         }
         if cells.len() != peers.columns.len() {
-            return Err(Fault::at(line, Refused::Columns { found: cells.len(), wanted: peers.columns.len() }));
+            return Err(ImportError::at(
+                line,
+                ImportErrorKind::Columns { found: cells.len(), wanted: peers.columns.len() },
+            ));
         }
         let row = format!("{kind} {}", plain(index));
         let name = bytes.map_or(peers.name.to_owned(), |bytes| format!("{}/{bytes}", peers.name));
@@ -194,10 +197,10 @@ impl Reader {
     }
 
     /// Another part begins, or the text ends: what was under way must be whole.
-    fn ended(&mut self) -> Result<(), Fault> {
+    fn ended(&mut self) -> Result<(), ImportError> {
         if let Some(Test { number, line }) = self.test.take() {
             let missing = format!("test {number} has no row \"Aggregate (CPU)\"");
-            return Err(Fault::at(line, Refused::Truncated { missing }));
+            return Err(ImportError::at(line, ImportErrorKind::Truncated { missing }));
         }
         let Some(Peers { name, line, columns, rows }) = self.peers.take() else { return Ok(()) };
         // Bidirectional matrices have three rows for each device.
@@ -206,11 +209,12 @@ impl Reader {
         match lacking {
             Some(device) => {
                 let missing = format!("the matrix {name} has not all rows of {device}");
-                Err(Fault::at(line, Refused::Truncated { missing }))
+                Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
             }
-            None if columns.is_empty() => {
-                Err(Fault::at(line, Refused::Truncated { missing: format!("the matrix {name} has no columns") }))
-            }
+            None if columns.is_empty() => Err(ImportError::at(
+                line,
+                ImportErrorKind::Truncated { missing: format!("the matrix {name} has no columns") },
+            )),
             None => Ok(()),
         }
     }
@@ -224,16 +228,16 @@ struct Row<'w> {
 }
 
 impl<'w> Row<'w> {
-    fn of(cells: &[&'w str], line: u64) -> Result<Self, Fault> {
+    fn of(cells: &[&'w str], line: u64) -> Result<Self, ImportError> {
         let [rate, "GB/s", ms, "ms", bytes, "bytes", rest @ ..] = cells else {
             // The first of its words that is not as it is to be is the one to name.
             let commas = cells.iter().find(|cell| cell.contains(','));
             if let Some(comma) = commas {
                 number(comma, line, "a figure")?;
             }
-            return Err(Fault::at(
+            return Err(ImportError::at(
                 line,
-                Refused::Line {
+                ImportErrorKind::Line {
                     text: short(&cells.join(" ")),
                     of: "a table of TransferBench (RATE GB/s, TIME ms, SIZE bytes)",
                 },

@@ -13,7 +13,7 @@ use report::settings::Direction;
 use super::finding::{Rival, surely_worse};
 use super::load::SHARED;
 use super::words::{show_value, way};
-use super::{Cell, MatrixFigures, Plane};
+use super::{CellFigure, MatrixFigures, Plane};
 
 /// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
 /// its wait in it, 13 µs for two copies of 4 B on an H200 (docs/measurements/one-gpu-beside-nvbandwidth.md): 1.3 % of this, where a loss is 5 %.
@@ -22,9 +22,9 @@ const LONG_ENOUGH: f64 = 500e3;
 /// One pair of a row.
 struct Pair {
     /// Its figure at once with the others.
-    at_once: Cell,
+    at_once: CellFigure,
     /// Its figure alone; `None` where that is not there or not to be compared.
-    alone: Option<Cell>,
+    alone: Option<CellFigure>,
     /// Whether it surely gets less than alone.
     loses: bool,
 }
@@ -96,7 +96,7 @@ fn of(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<String> {
 }
 
 /// The same pair alone; `None` where it has no figure, and where its clock is another one and its copies are short.
-fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<Cell> {
+fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column: usize) -> Option<CellFigure> {
     let ends = [&matrix.rows[row].name, &matrix.columns[column].name];
     for pairs in document.matrices.iter().filter(|other| other.compares == Compares::Pairs) {
         let place = |of: [&String; 2]| {

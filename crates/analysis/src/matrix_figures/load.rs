@@ -7,7 +7,7 @@ use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 
 use super::finding::{Rival, surely_worse};
 use super::words::{show, way};
-use super::{Cell, MatrixFigures, Plane};
+use super::{CellFigure, MatrixFigures, Plane};
 use crate::words::count;
 
 /// Together less than this part of what they get alone: they share something.
@@ -40,8 +40,8 @@ type Lost = BTreeSet<(Plane, usize, usize)>;
 
 /// A figure and what it is held against; each may be missing, with the reason.
 struct Held {
-    cell: Result<Cell, String>,
-    with: Result<Cell, String>,
+    cell: Result<CellFigure, String>,
+    with: Result<CellFigure, String>,
     /// The row of what it is held against.
     base: usize,
 }
@@ -72,7 +72,7 @@ struct AtOnce<'a> {
 
 impl<'a> AtOnce<'a> {
     /// The row with the figures of its ranks, by column.
-    fn of(row: &'a MatrixRow, figures: &[(&'a str, Cell, Cell, bool)]) -> Self {
+    fn of(row: &'a MatrixRow, figures: &[(&'a str, CellFigure, CellFigure, bool)]) -> Self {
         let mut found = AtOnce { row, ranks: 0, sum: 0.0, alone: 0.0, losers: 0, worst: ("", f64::MAX) };
         for (column, both, alone, loses) in figures {
             found.ranks += 1;

@@ -9,8 +9,8 @@ use report::matrix::Matrix;
 
 use super::finding::family;
 use super::words::{show, way};
-use super::{Cell, MatrixFigures, Plane};
-use crate::family::{Finding, all_pairs};
+use super::{CellFigure, MatrixFigures, Plane};
+use crate::family::{CaseFinding, all_pairs};
 use crate::words::by;
 
 /// Pairs above this part of the best have its figure.
@@ -19,7 +19,7 @@ const ALIKE: f64 = 0.99;
 const LESS: f64 = 0.9;
 
 /// A name and a figure.
-type Named = (String, Cell);
+type Named = (String, CellFigure);
 
 /// Figures of a plane that are compared with each other, the best first.
 struct Compared {
@@ -56,7 +56,7 @@ fn behind(all: &[Compared]) -> Vec<Vec<bool>> {
     }
     let findings = family(cells).findings(&pairs);
     let is_worse = |best: usize, at: usize| {
-        pairs.iter().zip(&findings).any(|(pair, finding)| *pair == (best, at) && *finding == Finding::Worse)
+        pairs.iter().zip(&findings).any(|(pair, finding)| *pair == (best, at) && *finding == CaseFinding::Worse)
     };
     let mut first = 0;
     let of = |one: &Compared| {

@@ -16,8 +16,8 @@ use super::finding::family;
 use super::load;
 use super::pairs;
 use super::words::{show, together, way};
-use super::{Cell, MatrixFigures, Plane};
-use crate::family::{Family, Finding, all_pairs};
+use super::{CellFigure, MatrixFigures, Plane};
+use crate::family::{CaseFamily, CaseFinding, all_pairs};
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.
@@ -26,12 +26,12 @@ const NOTHING_BESIDE: &str = " One NUMA node: no near/far comparison.";
 /// A place of a subject, and its figure there.
 struct Place<'a> {
     name: &'a str,
-    cell: &'a Cell,
+    cell: &'a CellFigure,
     /// Its number in the family.
     number: usize,
     /// How many times worse than the best it is, and what that comes to.
     ratio: f64,
-    finding: Finding,
+    finding: CaseFinding,
 }
 
 /// Of a subject (a GPU, a row) in one plane: its best place and how the others compare.
@@ -50,7 +50,7 @@ struct Standing<'a> {
 impl Standing<'_> {
     /// The worst of those that are worse for certain.
     fn worst(&self) -> Option<&Place<'_>> {
-        let worse = self.others.iter().filter(|place| place.finding == Finding::Worse);
+        let worse = self.others.iter().filter(|place| place.finding == CaseFinding::Worse);
         worse.max_by(|a, b| a.ratio.total_cmp(&b.ratio))
     }
 
@@ -91,7 +91,7 @@ fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec
     said
 }
 
-fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String> {
+fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &CaseFamily) -> Vec<String> {
     let by_rows = matrix.compares == Compares::Rows;
     let flags = all.iter().any(|at| at.plane.direction == Direction::CoreToGpu);
     let what = match (by_rows, flags) {
@@ -156,8 +156,8 @@ fn only(document: &Document, matrix: &Matrix) -> String {
             let cell = |(c, column): (usize, &'_ MatrixColumn)| {
                 Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?))
             };
-            let cells: Vec<(String, Cell)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
-            let by = |a: &&(String, Cell), b: &&(String, Cell)| a.1.median.total_cmp(&b.1.median);
+            let cells: Vec<(String, CellFigure)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
+            let by = |a: &&(String, CellFigure), b: &&(String, CellFigure)| a.1.median.total_cmp(&b.1.median);
             let (Some(least), Some(most)) = (cells.iter().min_by(by), cells.iter().max_by(by)) else { continue };
             let (least, most) = (show(&plane, &least.1), show(&plane, &most.1));
             let figure = match least.split_once(' ') {
@@ -194,7 +194,7 @@ fn sentence(at: &Standing, worst: &Place) -> String {
     let Place { name, ratio, .. } = worst;
     let (best, worst) = (show(&at.plane, at.best.cell), show(&at.plane, worst.cell));
     let like: Vec<&str> =
-        at.others.iter().filter(|other| other.finding == Finding::Same).map(|other| other.name).collect();
+        at.others.iter().filter(|other| other.finding == CaseFinding::Same).map(|other| other.name).collect();
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
     if at.plane.is_time() {
@@ -210,7 +210,7 @@ fn sentence(at: &Standing, worst: &Place) -> String {
 }
 
 /// Whether the fastest rows are those that the platform declares to be near.
-fn agreement(matrix: &Matrix, all: &[&Standing], family: &Family) -> Vec<String> {
+fn agreement(matrix: &Matrix, all: &[&Standing], family: &CaseFamily) -> Vec<String> {
     let (mut agree, mut undecided, mut unknown, mut said) = (0, Vec::new(), Vec::new(), Vec::new());
     for column in &matrix.columns {
         let Some(nodes) = &column.declared_nodes.value else {
@@ -268,12 +268,12 @@ enum Near {
     None,
 }
 
-fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool, family: &Family) -> Near {
+fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool, family: &CaseFamily) -> Near {
     let near: Vec<&Place> = at.places().filter(|place| is_near(place)).collect();
     if near.is_empty() {
         return Near::None;
     }
-    if near.iter().all(|place| place.finding == Finding::Worse) {
+    if near.iter().all(|place| place.finding == CaseFinding::Worse) {
         return Near::Slower;
     }
     // One of several may be the one that is no worse: each has its part of the chance.
@@ -289,7 +289,7 @@ struct Figure<'a> {
     subject: &'a str,
     plane: Plane,
     place: &'a str,
-    cell: Cell,
+    cell: CellFigure,
 }
 
 /// The figures of all matrices whose places are compared, those of one subject and plane after each other.
@@ -319,7 +319,7 @@ fn figures(document: &Document) -> Vec<Figure<'_>> {
 }
 
 /// How the places of each subject compare, where it has several.
-fn standings<'a>(figures: &'a [Figure<'a>], family: &Family) -> Vec<Standing<'a>> {
+fn standings<'a>(figures: &'a [Figure<'a>], family: &CaseFamily) -> Vec<Standing<'a>> {
     let is_same = |a: &Figure, b: &Figure| (a.matrix, a.subject, a.plane) == (b.matrix, b.subject, b.plane);
     let (mut first, mut sets) = (0, Vec::new());
     for set in figures.chunk_by(is_same) {
@@ -330,7 +330,7 @@ fn standings<'a>(figures: &'a [Figure<'a>], family: &Family) -> Vec<Standing<'a>
     let pairs: Vec<(usize, usize)> = sets.iter().flat_map(|(first, set)| pairs_of(*first, set.len())).collect();
     let mut findings = family.findings(&pairs).into_iter();
     let standing = |(first, set): (usize, &'a [Figure<'a>])| {
-        let found: Vec<((usize, usize), Finding)> =
+        let found: Vec<((usize, usize), CaseFinding)> =
             pairs_of(first, set.len()).zip(findings.by_ref().take(set.len() * (set.len() - 1) / 2)).collect();
         let sign = if set[0].plane.is_time() { 1.0 } else { -1.0 };
         let best =
@@ -343,7 +343,7 @@ fn standings<'a>(figures: &'a [Figure<'a>], family: &Family) -> Vec<Standing<'a>
             Place { name: place, cell, number: first + at, ratio, finding }
         };
         let others: Vec<Place> = (0..set.len()).filter(|at| *at != best).map(place).collect();
-        let undecided = found.iter().filter(|(_, finding)| *finding == Finding::Undecided).count();
+        let undecided = found.iter().filter(|(_, finding)| *finding == CaseFinding::Undecided).count();
         let Figure { matrix, subject, plane, .. } = set[0];
         let best = place(best);
         (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, undecided })
@@ -352,11 +352,13 @@ fn standings<'a>(figures: &'a [Figure<'a>], family: &Family) -> Vec<Standing<'a>
 }
 
 /// What a place is against the best one.
-fn against(found: &[((usize, usize), Finding)], best: usize, place: usize) -> Finding {
+fn against(found: &[((usize, usize), CaseFinding)], best: usize, place: usize) -> CaseFinding {
     let of = |pair: (usize, usize)| found.iter().find(|(at, _)| *at == pair).map(|(_, finding)| *finding);
     match best == place {
-        true => Finding::Same,
-        false => of((best, place)).or_else(|| of((place, best)).map(Finding::turned)).unwrap_or(Finding::Undecided),
+        true => CaseFinding::Same,
+        false => {
+            of((best, place)).or_else(|| of((place, best)).map(CaseFinding::turned)).unwrap_or(CaseFinding::Undecided)
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 use report::settings::Direction;
 use stats::{IdSet, units};
 
-use super::{Cell, Plane};
+use super::{CellFigure, Plane};
 use crate::words;
 
 /// A figure with its unit, with as many digits as its interval carries.
-pub(super) fn show(plane: &Plane, cell: &Cell) -> String {
+pub(super) fn show(plane: &Plane, cell: &CellFigure) -> String {
     let half_width = cell.interval.as_ref().map(|interval| interval.relative_half_width(cell.median) * cell.median);
     show_value(plane, cell.median, half_width)
 }

@@ -3,8 +3,8 @@
 //! Also that of a run that did not end well: what it measured is of use, and a dashboard must learn of it. What is missing is said, and the exit code is
 //! that of a run with so much of a result.
 
+use analysis::any_document::AnyDocument;
 use analysis::incomplete::Incomplete;
-use analysis::kept::Kept;
 use experiments::documents;
 use render::export::any;
 use report::block::NoBlock;
@@ -20,7 +20,7 @@ use crate::{output_file, terminal};
 pub fn run(args: &Export) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
     // No form has blocks.
-    let document: Kept<NoBlock> = documents::read_kept(&args.result)?;
+    let document: AnyDocument<NoBlock> = documents::read_kept(&args.result)?;
     let bytes = any(&document).export(args.to).map_err(|error| Fault::new(Exit::NoResult, error))?;
     match sink {
         Some(sink) => write(&sink, &bytes)?,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::import::{About, Output, import};
+use analysis::import::{About, Program, import};
 use anyhow::anyhow;
 use experiments::document::Origin;
 use experiments::documents;
@@ -19,7 +19,8 @@ use crate::{output_file, terminal};
 /// Runs the command.
 pub fn run(args: &Import) -> Result<Exit, Fault> {
     let sink = args.output.as_deref().map(output_file::open).transpose()?;
-    let output = |path: &PathBuf| Ok(Output { name: path.display().to_string(), bytes: documents::bytes(path)? });
+    let output =
+        |path: &PathBuf| Ok(ProgramOutput { name: path.display().to_string(), bytes: documents::bytes(path)? });
     let outputs = args.files.iter().map(output).collect::<Result<Vec<_>, Fault>>()?;
     let Origin { tool, argv, .. } = origin();
     let about = About { tool, argv, started_at: started_at(args), host: args.host.clone() };

@@ -1,15 +1,15 @@
 //! Figures in words, the same in every form.
 
-use analysis::comparison::Compared;
-use analysis::judge::{Basis, Verdict};
+use analysis::comparison::ComparedCase;
+use analysis::judge::{Basis, ChangeVerdict};
 
 /// `-3.1 %`: of the figure, whichever is better.
-pub(super) fn change(case: &Compared) -> String {
+pub(super) fn change(case: &ComparedCase) -> String {
     percent(case.ratio.unwrap_or(case.new / case.base))
 }
 
 /// `-3.4 % .. -2.8 %`; a dash without an interval.
-pub(super) fn interval(case: &Compared) -> String {
+pub(super) fn interval(case: &ComparedCase) -> String {
     case.ratio_interval.map_or("–".to_owned(), |ends| format!("{} .. {}", percent(ends.low), percent(ends.high)))
 }
 
@@ -18,7 +18,7 @@ fn percent(ratio: f64) -> String {
 }
 
 /// `10+12 blocks`, `6+6 runs`.
-pub(super) fn values(case: &Compared) -> String {
+pub(super) fn values(case: &ComparedCase) -> String {
     let what = match case.basis {
         Basis::Runs => "runs",
         Basis::Blocks => "blocks",
@@ -27,11 +27,11 @@ pub(super) fn values(case: &Compared) -> String {
 }
 
 /// The verdict in capitals.
-pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+pub(crate) fn verdict(verdict: ChangeVerdict) -> &'static str {
     match verdict {
-        Verdict::Regressed => "REGRESSED",
-        Verdict::Improved => "IMPROVED",
-        Verdict::Same => "SAME",
-        Verdict::Inconclusive => "INCONCLUSIVE",
+        ChangeVerdict::Regressed => "REGRESSED",
+        ChangeVerdict::Improved => "IMPROVED",
+        ChangeVerdict::Same => "SAME",
+        ChangeVerdict::Inconclusive => "INCONCLUSIVE",
     }
 }

@@ -10,7 +10,7 @@ use crate::terminal::page::{Page, Tone};
 /// The history as text so many columns wide.
 pub fn history(history: &History, width: usize, color: bool) -> String {
     let mut page = Page::new(width);
-    let worse = |step: &analysis::history::Step| (step.after < step.before) == step.unit.more_is_better();
+    let worse = |step: &analysis::history::LevelChange| (step.after < step.before) == step.unit.more_is_better();
     let slower = history.steps.iter().filter(|step| worse(step)).count();
     let found = match history.steps.len() {
         0 => "No step change".to_owned(),

@@ -1,7 +1,7 @@
 //! A comparison for a merge request: GitHub's and GitLab's Markdown, the verdict first, long lists folded away.
 
-use analysis::comparison::{Compared, Comparison, Lacking};
-use analysis::judge::Verdict;
+use analysis::comparison::{ComparedCase, Comparison, Lacking};
+use analysis::judge::ChangeVerdict;
 
 use super::escaped::escaped;
 use super::figures::{change, interval, values, verdict};
@@ -24,8 +24,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     text += &comparison.nodes.as_ref().map(node_changes::markdown).unwrap_or_default();
     lacking("Missing in the new", &comparison.missing, &mut text);
     lacking("New, not in the base", &comparison.added, &mut text);
-    let (same, others): (Vec<&Compared>, Vec<&Compared>) =
-        comparison.cases.iter().partition(|case| case.verdict == Verdict::Same);
+    let (same, others): (Vec<&ComparedCase>, Vec<&ComparedCase>) =
+        comparison.cases.iter().partition(|case| case.verdict == ChangeVerdict::Same);
     cases(&others, &mut text);
     if !same.is_empty() {
         text += &format!("\n<details><summary>{} the same</summary>\n", same.len());
@@ -50,7 +50,7 @@ fn lacking(title: &str, cases: &[Lacking], text: &mut String) {
     rest(cases.len(), text);
 }
 
-fn cases(cases: &[&Compared], text: &mut String) {
+fn cases(cases: &[&ComparedCase], text: &mut String) {
     if cases.is_empty() {
         return;
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use analysis::comparison::{Compared, Comparison, Lacking, RunName};
-use analysis::judge::Verdict;
+use analysis::comparison::{ComparedCase, Comparison, Lacking, RunName};
+use analysis::judge::ChangeVerdict;
 use stats::units::counted;
 
 use super::figures::{change, interval, values, verdict};
@@ -40,9 +40,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     page.blank();
     lacking("Missing in the new", &comparison.missing, &mut page);
     lacking("New, not in the base", &comparison.added, &mut page);
-    let same = comparison.cases.iter().filter(|case| case.verdict == Verdict::Same).count();
+    let same = comparison.cases.iter().filter(|case| case.verdict == ChangeVerdict::Same).count();
     let show_same = !quiet && same <= SAME_SHOWN;
-    cases(comparison.cases.iter().filter(|case| show_same || case.verdict != Verdict::Same), &mut page);
+    cases(comparison.cases.iter().filter(|case| show_same || case.verdict != ChangeVerdict::Same), &mut page);
     if !show_same && same > 0 {
         page.words(
             Tone::Faint,
@@ -99,10 +99,10 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
     page.blank();
 }
 
-fn cases<'c>(cases: impl Iterator<Item = &'c Compared>, page: &mut Page) {
+fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
     let mut grid = Grid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
     // By place, because most columns are about cases; the worst place first, since the cases come worst first.
-    let cases: Vec<&Compared> = cases.collect();
+    let cases: Vec<&ComparedCase> = cases.collect();
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
     for (at, case) in cases.iter().enumerate() {
         first.entry(case.key.place()).or_insert(at);

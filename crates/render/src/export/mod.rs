@@ -22,7 +22,7 @@ pub mod points;
 mod result;
 mod trial;
 
-use analysis::kept::Kept;
+use analysis::any_document::AnyDocument;
 use report::json::JsonError;
 
 pub use self::imported::points as imported;
@@ -82,11 +82,11 @@ impl Points {
 }
 
 /// The points of a document of any kind.
-pub fn any<B>(document: &Kept<B>) -> Points {
+pub fn any<B>(document: &AnyDocument<B>) -> Points {
     match document {
-        Kept::Result(document) => result(document),
-        Kept::Trial(document) => trial(document),
-        Kept::Mpi(document) => mpi(document),
-        Kept::Imported(document) => imported(document),
+        AnyDocument::Result(document) => result(document),
+        AnyDocument::Trial(document) => trial(document),
+        AnyDocument::Mpi(document) => mpi(document),
+        AnyDocument::Imported(document) => imported(document),
     }
 }

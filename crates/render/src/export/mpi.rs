@@ -2,7 +2,7 @@
 
 use analysis::figure::Unit;
 use analysis::incomplete::Incomplete;
-use analysis::mpi::{Ranks, id, why};
+use analysis::mpi::{MpiRanks, id, why};
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiPair};
 
@@ -11,7 +11,7 @@ use super::points::Points;
 
 /// A document as points.
 pub fn points(document: &MpiDocument) -> Points {
-    let ranks = Ranks::of(document);
+    let ranks = MpiRanks::of(document);
     let cases = document.pairs.iter().flat_map(|pair| pair.cases.iter().map(move |case| (pair, case)));
     InWords {
         record: "numabench_mpi",
@@ -28,7 +28,7 @@ pub fn points(document: &MpiDocument) -> Points {
     .points()
 }
 
-fn one(ranks: &Ranks, pair: &MpiPair, case: &MpiCase) -> Case {
+fn one(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
     let counts = case.counted_ns().zip(case.counted_bytes_per_s());
     let ends = case.message_interval_ns.as_ref();
     let time =

@@ -36,7 +36,7 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         }
     }
     let of = |(at, name): (usize, &&str)| {
-        let point = |point: &analysis::contention_curves::Point| Point {
+        let point = |point: &analysis::contention_curves::ContentionPoint| Point {
             x: f64::from(point.at_once),
             y: point.bytes_per_s / 1e9,
             interval: point.interval.map(|interval| (interval.low / 1e9, interval.high / 1e9)),

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::answer_status;
 use analysis::figure::Key;
 use analysis::incomplete::Incomplete;
 use analysis::mpi::{id, run};
 use analysis::mpi_matrix::MpiMatrixFigures;
-use analysis::standing;
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
 use stats::units::size;
@@ -51,7 +51,7 @@ pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
 }
 
 fn one(document: &MpiDocument, page: &mut Page) {
-    page.answer(standing::of_mpi(document).into(), &document.verdict);
+    page.answer(answer_status::of_mpi(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_mpi(document) {
         page.element("p", &format!("Not complete: {incomplete}."));
     }

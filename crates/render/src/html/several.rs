@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use analysis::answer_status;
 use analysis::compare::{Thresholds, compare};
-use analysis::comparison::Compared;
+use analysis::comparison::ComparedCase;
 use analysis::figure::{Key, Unit};
-use analysis::history::{Step, history};
-use analysis::judge::Verdict;
+use analysis::history::{LevelChange, history};
+use analysis::judge::ChangeVerdict;
 use analysis::run::Run;
-use analysis::standing;
 use report::document::Tool;
 use report::timestamp::unix_ns;
 
@@ -43,7 +43,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
                 },
             );
             let summary = format!("{} against {}: {said}", last.name, first.name);
-            page.answer(standing::of_counts(&comparison.counts).into(), &[summary]);
+            page.answer(answer_status::of_counts(&comparison.counts).into(), &[summary]);
             differences(&comparison.cases, names, page);
             let differing = comparison
                 .differing
@@ -76,20 +76,20 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
 }
 
 /// Each case's change with its interval; those for the worse first.
-fn differences(cases: &[Compared], names: Names<'_>, page: &mut Page) {
-    let ratio = |case: &Compared| case.ratio.unwrap_or(case.new / case.base);
-    let better = |case: &Compared| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
-    let mut sorted: Vec<&Compared> = cases.iter().collect();
+fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut Page) {
+    let ratio = |case: &ComparedCase| case.ratio.unwrap_or(case.new / case.base);
+    let better = |case: &ComparedCase| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
+    let mut sorted: Vec<&ComparedCase> = cases.iter().collect();
     sorted.sort_by(|a, b| better(a).total_cmp(&better(b)));
     let left_out = sorted.len().saturating_sub(CASES);
     sorted.truncate(CASES);
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let row = |case: &&Compared| {
+    let row = |case: &&ComparedCase| {
         let colour = match case.verdict {
-            Verdict::Regressed => series(1),
-            Verdict::Improved => series(2),
-            Verdict::Same => series(0),
-            Verdict::Inconclusive => series(5),
+            ChangeVerdict::Regressed => series(1),
+            ChangeVerdict::Improved => series(2),
+            ChangeVerdict::Same => series(0),
+            ChangeVerdict::Inconclusive => series(5),
         };
         let name = names(&case.key);
         let known = case.ratio_interval.map_or(String::new(), |ends| {
@@ -169,13 +169,13 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page) {
     }
 }
 
-fn is_of(step: &Step, key: &Key) -> bool {
+fn is_of(step: &LevelChange, key: &Key) -> bool {
     (&step.key.case, &step.key.device, step.key.pu, step.key.memory_node, &step.key.place)
         == (&key.case, &key.device, key.pu, key.memory_node, &key.place)
 }
 
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.
-fn said(step: &Step, names: Names<'_>) -> String {
+fn said(step: &LevelChange, names: Names<'_>) -> String {
     let differing: Vec<String> = step
         .differing
         .iter()
@@ -196,7 +196,7 @@ fn one<'s>(
     name: &str,
     unit: Unit,
     mut points: Vec<At<'_>>,
-    steps: impl Iterator<Item = &'s Step>,
+    steps: impl Iterator<Item = &'s LevelChange>,
     begin: f64,
     page: &mut Page,
 ) {
@@ -215,7 +215,7 @@ fn one<'s>(
         value: format!("{file}: {}", figure(unit, *value)),
         marked: false,
     };
-    let reference = |step: &Step| {
+    let reference = |step: &LevelChange| {
         let at = unix_ns(&step.first_after)? as f64 / 86_400e9 - begin;
         Some(Reference { name: format!("changed {}", step.first_after), points: vec![(at, 0.0), (at, highest)] })
     };

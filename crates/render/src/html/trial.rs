@@ -1,7 +1,7 @@
 //! A report of trials: the answer, every run as a dot, the paired differences beside the zone that does not matter, then the tables.
 
+use analysis::answer_status;
 use analysis::incomplete::Incomplete;
-use analysis::standing;
 use report::TrialDocument;
 use report::trial::{TrialMetric, TrialOutcome, TrialRun, TrialVerdict};
 use stats::IdSet;
@@ -42,7 +42,7 @@ pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
 }
 
 fn one(document: &TrialDocument, page: &mut Page) {
-    page.answer(standing::of_trial(document).into(), &document.verdict);
+    page.answer(answer_status::of_trial(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {
         page.list(&[format!("Not complete: {incomplete}.")]);
     }

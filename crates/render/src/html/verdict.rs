@@ -72,7 +72,7 @@ fn state(document: &Document) -> (Tone, String) {
     let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     let few = analysis::few_blocks::said(document);
-    let well = analysis::standing::of_result(document).into();
+    let well = analysis::answer_status::of_result(document).into();
     let words = match document.status {
         Status::Complete => format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}."))),
         Status::Running => format!("Still running, or killed. {figures}."),

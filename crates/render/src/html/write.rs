@@ -153,12 +153,12 @@ fn class(is_number: bool) -> &'static str {
     if is_number { " class=\"n\"" } else { "" }
 }
 
-impl From<analysis::standing::Standing> for Tone {
-    fn from(standing: analysis::standing::Standing) -> Self {
+impl From<analysis::answer_status::AnswerStatus> for Tone {
+    fn from(standing: analysis::answer_status::AnswerStatus) -> Self {
         match standing {
-            analysis::standing::Standing::Well => Self::Well,
-            analysis::standing::Standing::Finding => Self::Finding,
-            analysis::standing::Standing::Undecided => Self::Undecided,
+            analysis::answer_status::AnswerStatus::Well => Self::Well,
+            analysis::answer_status::AnswerStatus::Finding => Self::Finding,
+            analysis::answer_status::AnswerStatus::Undecided => Self::Undecided,
         }
     }
 }

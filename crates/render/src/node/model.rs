@@ -1,6 +1,6 @@
 //! What stands where in the picture of a node: NUMA nodes with their GPUs, and the links that go from each to each.
 
-use analysis::measured_links::{End, MeasuredLink};
+use analysis::measured_links::{LinkEnd, MeasuredLink};
 use analysis::words::direction;
 use report::Document;
 use report::device::{Device, DeviceKind};
@@ -102,7 +102,7 @@ impl Node {
         let others = document.nodes.len().saturating_sub(1);
         let others = if others > 0 { format!(", the first of {} nodes", others + 1) } else { String::new() };
         // Of copies to and from GPUs where there are some: memory is accessed over other sizes.
-        let is_copy = |link: &&MeasuredLink| matches!(link.to, End::Device(_));
+        let is_copy = |link: &&MeasuredLink| matches!(link.to, LinkEnd::Device(_));
         let rates = || links.iter().filter(|link| !link.is_time);
         let largest = rates().filter(is_copy).map(|link| link.bytes).max();
         let largest = largest.or_else(|| rates().map(|link| link.bytes).max());
@@ -135,16 +135,16 @@ impl Node {
 
 /// A node's own cores in its own memory.
 fn own(index: u32, links: &[MeasuredLink]) -> Vec<Chip> {
-    let here = End::Numa(index);
+    let here = LinkEnd::Numa(index);
     let own = links.iter().filter(|link| link.from == here && link.to == here);
     own.map(|link| Chip { link: link.clone(), name: direction(link.direction).to_owned() }).collect()
 }
 
 impl Card {
     fn of(document: &Document, gpu: &Device, links: &[MeasuredLink]) -> Self {
-        let here = End::Device(gpu.id.clone());
-        let from_memory = || links.iter().filter(|link| link.to == here && matches!(link.from, End::Numa(_)));
-        let node = |link: &MeasuredLink| if let End::Numa(node) = link.from { node } else { 0 };
+        let here = LinkEnd::Device(gpu.id.clone());
+        let from_memory = || links.iter().filter(|link| link.to == here && matches!(link.from, LinkEnd::Numa(_)));
+        let node = |link: &MeasuredLink| if let LinkEnd::Numa(node) = link.from { node } else { 0 };
         let near = gpu.numa_node.value.filter(|near| from_memory().any(|link| node(link) == *near));
         let used = near.or(from_memory().map(node).next());
         let is_far = gpu.numa_node.value.is_some() && near.is_none();

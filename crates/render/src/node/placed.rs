@@ -1,7 +1,7 @@
 //! The node by what `place --measure` and `mpi --matrix` measured: each rank's GPU below the memory that the rank has there, with its rates in the recommended way; places with what messages take
 //! between each two of them.
 
-use analysis::measured_links::{End, Measured, MeasuredLink};
+use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::mpi_matrix::{MpiMatrixFigures, MpiPlane};
 use report::MpiDocument;
 use report::mpi::MpiMatrix;
@@ -70,8 +70,8 @@ fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<Measured
         let value = median(&all)?;
         let to = place.gpu.as_ref().map_or(format!("rank {}", place.rank), |gpu| gpu.pci_address.to_string());
         Some(MeasuredLink {
-            from: End::Numa(place.memory_node.unwrap_or_default()),
-            to: End::Device(to),
+            from: LinkEnd::Numa(place.memory_node.unwrap_or_default()),
+            to: LinkEnd::Device(to),
             direction,
             is_time: false,
             bytes,
@@ -128,8 +128,8 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
             let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
             let interval = case.message_interval_ns.filter(|_| is_time);
             let link = MeasuredLink {
-                from: End::Numa(one as u32),
-                to: End::Numa(other as u32),
+                from: LinkEnd::Numa(one as u32),
+                to: LinkEnd::Numa(other as u32),
                 direction: Direction::Copy,
                 is_time,
                 bytes: plane.bytes,

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use analysis::measured_links::{End, MeasuredLink};
+use analysis::measured_links::{LinkEnd, MeasuredLink};
 use analysis::words::direction;
 use report::Document;
 use report::device::name_on_node;
@@ -34,7 +34,10 @@ impl Ring {
     pub(super) fn all(document: &Document, links: &[MeasuredLink]) -> Vec<Self> {
         let is_pair = |link: &&MeasuredLink| {
             link.from != link.to
-                && matches!((&link.from, &link.to), (End::Device(_), End::Device(_)) | (End::Numa(_), End::Numa(_)))
+                && matches!(
+                    (&link.from, &link.to),
+                    (LinkEnd::Device(_), LinkEnd::Device(_)) | (LinkEnd::Numa(_), LinkEnd::Numa(_))
+                )
         };
         let mut kinds: Vec<(Direction, bool)> = Vec::new();
         for link in links.iter().filter(is_pair) {
@@ -45,10 +48,10 @@ impl Ring {
         let ring = |(way, is_time): (Direction, bool)| {
             let of_kind: Vec<&MeasuredLink> =
                 links.iter().filter(is_pair).filter(|link| (link.direction, link.is_time) == (way, is_time)).collect();
-            let mut ends: Vec<&End> = of_kind.iter().flat_map(|link| [&link.from, &link.to]).collect();
+            let mut ends: Vec<&LinkEnd> = of_kind.iter().flat_map(|link| [&link.from, &link.to]).collect();
             ends.sort();
             ends.dedup();
-            let at = |end: &End| ends.iter().position(|other| *other == end).unwrap_or(0);
+            let at = |end: &LinkEnd| ends.iter().position(|other| *other == end).unwrap_or(0);
             let mut lines: Vec<(usize, usize, Vec<MeasuredLink>)> = Vec::new();
             for link in of_kind {
                 let (one, other) = (at(&link.from).min(at(&link.to)), at(&link.from).max(at(&link.to)));
@@ -57,8 +60,11 @@ impl Ring {
                     None => lines.push((one, other, vec![link.clone()])),
                 }
             }
-            let noun =
-                if ends.iter().any(|end| matches!(end, End::Device(_))) { "GPU to GPU" } else { "from node to node" };
+            let noun = if ends.iter().any(|end| matches!(end, LinkEnd::Device(_))) {
+                "GPU to GPU"
+            } else {
+                "from node to node"
+            };
             let unit = if is_time { ", time" } else { ", GB/s" };
             Self {
                 title: format!("{} {noun}{unit}", direction(way)),
@@ -70,10 +76,10 @@ impl Ring {
     }
 }
 
-fn name(document: &Document, end: &End) -> String {
+fn name(document: &Document, end: &LinkEnd) -> String {
     match end {
-        End::Numa(node) => format!("node {node}"),
-        End::Device(id) => {
+        LinkEnd::Numa(node) => format!("node {node}"),
+        LinkEnd::Device(id) => {
             let device = document.devices.iter().find(|device| device.id == *id);
             device.map_or_else(|| short(id), names::device)
         }

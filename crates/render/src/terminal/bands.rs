@@ -1,6 +1,6 @@
 //! A matrix of more cores than fit a page: neighbours together in bands, each figure the median over the pairs of two bands. Every pair is in the document.
 
-use analysis::matrix_figures::{Cell, MatrixFigures, Plane};
+use analysis::matrix_figures::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::Matrix;
 use stats::interval::median;
@@ -15,7 +15,7 @@ pub(super) const MOST: usize = 10;
 pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &mut Page) {
     let items = matrix.rows.len();
     let band = items.div_ceil(MOST);
-    let mut cells: Vec<Vec<Vec<Cell>>> = Vec::new();
+    let mut cells: Vec<Vec<Vec<CellFigure>>> = Vec::new();
     for row in 0..items {
         for column in 0..row {
             let Some(Ok(cell)) = matrix.cell(document, plane, row, column) else { continue };

@@ -1,7 +1,7 @@
 //! The curve of loaded latency: a line a point, the traffic as measured beside the latency, and how many times the idle latency that is.
 
 use analysis::latency_curves::{Figures, figures};
-use analysis::matrix_figures::Cell;
+use analysis::matrix_figures::CellFigure;
 use report::Document;
 use report::matrix::Matrix;
 use stats::IdSet;
@@ -31,7 +31,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
         Some((Some(Ok(idle)), _)) => Some(idle.median),
         _ => None,
     };
-    let width = |cell: &Cell| {
+    let width = |cell: &CellFigure| {
         let part = |interval: &Interval| format!("{:.1} %", interval.relative_half_width(cell.median) * 100.0);
         cell.interval.as_ref().map_or("–".to_owned(), part)
     };
@@ -42,7 +42,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
             continue;
         }
         let Some(Ok(latency)) = latency else { continue };
-        let of = |cell: &Cell| [plane::show(&rate, cell.median), width(cell)];
+        let of = |cell: &CellFigure| [plane::show(&rate, cell.median), width(cell)];
         let [made, known] = match traffic {
             Some(Ok(cell)) => of(cell),
             _ => ["0".to_owned(), String::new()],

@@ -3,7 +3,7 @@
 //! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
 //! A GPU's own memory among pairs of GPUs has none: no pair is to come near it.
 
-use analysis::matrix_figures::{Cell, MatrixFigures, Plane};
+use analysis::matrix_figures::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::{Compares, Matrix};
 
@@ -55,7 +55,7 @@ pub(super) fn notes(matrix: &Matrix, page: &mut Page) {
 
 /// The figures of one plane: rows and columns that have something to do with it.
 fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page: &mut Page) {
-    let cells = |row: usize| -> Vec<Option<Result<Cell, String>>> {
+    let cells = |row: usize| -> Vec<Option<Result<CellFigure, String>>> {
         (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()
     };
     let all: Vec<(usize, &str, Vec<_>)> = matrix
@@ -112,8 +112,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
         }
         if with_sum {
             // A sum in which a figure is missing would be another one.
-            let figures: Result<Vec<&Cell>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
-            let sum = |cells: Vec<&Cell>| show(plane, cells.iter().map(|cell| cell.median).sum());
+            let figures: Result<Vec<&CellFigure>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
+            let sum = |cells: Vec<&CellFigure>| show(plane, cells.iter().map(|cell| cell.median).sum());
             shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
         }
         grid.row(shown, notes);

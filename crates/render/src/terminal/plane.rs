@@ -1,6 +1,6 @@
 //! How the figures of a plane are shown in a table: the caption over them, a figure, and the shade behind it that says how far it is from the best.
 
-use analysis::matrix_figures::{Cell, Plane};
+use analysis::matrix_figures::{CellFigure, Plane};
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::units;
 
@@ -38,8 +38,8 @@ pub(crate) fn caption(plane: &Plane, engine: CopyEngine) -> String {
 }
 
 /// `, p50 ± 2.1 % at most`: how well the medians between cores are known; nothing of other planes.
-pub(super) fn interval<'a>(plane: &Plane, cells: impl Iterator<Item = &'a Cell>) -> String {
-    let width = |cell: &Cell| Some(cell.interval.as_ref()?.relative_half_width(cell.median));
+pub(super) fn interval<'a>(plane: &Plane, cells: impl Iterator<Item = &'a CellFigure>) -> String {
+    let width = |cell: &CellFigure| Some(cell.interval.as_ref()?.relative_half_width(cell.median));
     let widest = cells.map(width).collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max));
     match widest {
         Some(widest) if plane.direction == Direction::CoreToCore => format!(", p50 ± {:.1} % at most", widest * 100.0),

@@ -1,6 +1,6 @@
 //! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
 
-use analysis::reference::{Kind, Reference, gigabytes, plain_name};
+use analysis::reference::{FigureOrigin, Reference, gigabytes, plain_name};
 use analysis::reference_fits::{Fit, fits};
 use report::Document;
 use stats::units::{duration_ns, size};
@@ -22,10 +22,10 @@ pub fn draw(document: &Document, references: &[Reference], page: &mut Page) {
 fn line(fit: &Fit) -> String {
     let reference = &fit.reference;
     let whose = match reference.kind {
-        Kind::Published => "published for",
-        Kind::Own => "measured by numabench's developers for",
-        Kind::Report => "a user reports for",
-        Kind::Site => "your site's figure for",
+        FigureOrigin::Published => "published for",
+        FigureOrigin::Own => "measured by numabench's developers for",
+        FigureOrigin::Report => "a user reports for",
+        FigureOrigin::Site => "your site's figure for",
     };
     let unit = if reference.is_time { "" } else { " GB/s" };
     let of = if reference.is_time { String::new() } else { format!(" {}", size(fit.bytes)) };

@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use analysis::compare::{NotCompared, Thresholds, compare};
 use analysis::comparison::{Comparison, Counts};
-use analysis::judge::{Basis, Verdict};
+use analysis::judge::{Basis, ChangeVerdict};
 use analysis::run::{NoRun, Run};
 use report::Document;
 use report::document::{PlatformKind, Status, Tool};
@@ -35,7 +35,7 @@ fn a_gpu_at_half_its_rate_is_found_and_named_in_the_first_sentence() -> Done {
     let want = "REGRESSED: 2 of 4 cases; the worst by 49.";
     assert!(got.summary.starts_with(want) && got.summary.contains("0000:c6:00.0 from PU"), "{}", got.summary);
     let first = &got.cases[0];
-    assert_eq!((first.verdict, first.basis, first.base_values), (Verdict::Regressed, Basis::Blocks, 12));
+    assert_eq!((first.verdict, first.basis, first.base_values), (ChangeVerdict::Regressed, Basis::Blocks, 12));
     assert!(first.ratio.is_some_and(|ratio| (ratio - 12.3 / 24.3).abs() < 0.01));
     assert_eq!(first.cliffs_delta, Some(-1.0));
     assert!(got.notes[0].contains("blocks of one run do not show how runs differ"), "{:?}", got.notes);

@@ -1,7 +1,7 @@
 //! Documents of `numabench mpi` are compared, exported and shown: two that were written on two H200s under two builds of one MPI.
 
+use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::compare::{Thresholds, compare};
-use analysis::kept::{Kept, Kind};
 use analysis::mpi::run;
 use render::export;
 use render::export::Form;
@@ -12,8 +12,8 @@ use crate::made::Done;
 
 fn document(name: &str) -> Result<MpiDocument, Box<dyn std::error::Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/results/documents/").to_owned() + name;
-    match Kept::<BlockSample>::from_json(&std::fs::read(path)?)? {
-        Kept::Mpi(document) => Ok(*document),
+    match AnyDocument::<BlockSample>::from_json(&std::fs::read(path)?)? {
+        AnyDocument::Mpi(document) => Ok(*document),
         other => Err(format!("{name} is of kind {:?}", other.kind()).into()),
     }
 }
@@ -126,6 +126,6 @@ fn every_form_and_the_report_have_all_figures_of_a_document() -> Done {
             && html.ends_with("</html>\n")
             && !html.contains("<script")
     );
-    assert_eq!(Kept::<BlockSample>::Mpi(Box::new(document)).kind(), Kind::Mpi);
+    assert_eq!(AnyDocument::<BlockSample>::Mpi(Box::new(document)).kind(), DocumentKind::Mpi);
     Ok(())
 }

@@ -6,7 +6,7 @@
 use analysis::baseline::{Baseline, Class, NotLearned, Value, learn, values};
 use analysis::figure::Unit;
 use analysis::gate::{Decision, Gate, PASSES, decide};
-use analysis::node_run::{NodeRun, Point};
+use analysis::node_run::{NodeRun, PlaceFigure};
 use analysis::nodes::{Mark, MissingNode, nodes};
 use report::document::Tool;
 use stats::random::SplitMix64;
@@ -191,7 +191,7 @@ fn a_document_gives_the_rates_of_its_gpus_with_their_class() -> Done {
 
 /// Three passes of a node, as its own check keeps them.
 fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
-    let point = |value: Value| Point {
+    let point = |value: Value| PlaceFigure {
         column: value.case,
         unit: Unit::BytesPerS,
         place: value.device,

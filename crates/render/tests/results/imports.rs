@@ -1,9 +1,9 @@
 //! Outputs of other programs become documents that say what they are, and what is damaged is refused with its line.
 
+use analysis::any_document::AnyDocument;
 use analysis::compare::{Thresholds, compare};
-use analysis::import::{About, Fault, Output, Program, Refused, import, take};
-use analysis::judge::Verdict;
-use analysis::kept::Kept;
+use analysis::import::{About, ImportError, ImportErrorKind, Program, ProgramOutput, import, take};
+use analysis::judge::ChangeVerdict;
 use render::export::Form;
 use report::document::{Status, Tool};
 use report::imported::{ImportedStatus, ImportedUnit};
@@ -11,9 +11,9 @@ use report::{ImportedDocument, json};
 
 use crate::made::Done;
 
-pub fn output(name: &str) -> Result<Output, std::io::Error> {
+pub fn output(name: &str) -> Result<ProgramOutput, std::io::Error> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/results/outputs/").to_owned() + name;
-    Ok(Output { name: name.to_owned(), bytes: std::fs::read(path)? })
+    Ok(ProgramOutput { name: name.to_owned(), bytes: std::fs::read(path)? })
 }
 
 pub fn about() -> About {
@@ -59,8 +59,9 @@ fn the_osu_tests_are_figures_by_size_in_the_units_of_documents() -> Done {
     assert_eq!(imported(Program::Osu, &["osu_latency-tails.txt"])?.cases.len(), 7);
     let validated = output("osu_bw-validated.txt")?;
     let text = String::from_utf8(validated.bytes)?.replacen("Pass", "Fail", 1);
-    let document = import(Program::Osu, &[Output { name: "failed".to_owned(), bytes: text.into_bytes() }], about())
-        .map_err(|(_, fault)| fault)?;
+    let document =
+        import(Program::Osu, &[ProgramOutput { name: "failed".to_owned(), bytes: text.into_bytes() }], about())
+            .map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
     assert_eq!(document.cases[0].reason.as_deref(), Some("validation: Fail"));
     Ok(())
@@ -69,7 +70,7 @@ fn the_osu_tests_are_figures_by_size_in_the_units_of_documents() -> Done {
 #[test]
 fn osu_on_device_memory_is_another_case_than_on_the_hosts() {
     let text = "# OSU MPI-CUDA Latency Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)\n# Size       Avg Latency(us)\n8  1.50\n";
-    let taken = import(Program::Osu, &[Output { name: "d".to_owned(), bytes: text.into() }], about());
+    let taken = import(Program::Osu, &[ProgramOutput { name: "d".to_owned(), bytes: text.into() }], about());
     assert!(taken.is_ok_and(|document| document.cases[0].id == "osu_latency/D-H/8"));
 }
 
@@ -160,7 +161,7 @@ fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
     assert!(headless.contains("line 1: \"Transfer 00"), "{headless}");
     let died = text.replacen(" Aggregate (CPU)", "[ERROR] HIP Error: gone\nnothing", 1);
     let taken =
-        import(Program::TransferBench, &[Output { name: "died".to_owned(), bytes: died.into_bytes() }], about());
+        import(Program::TransferBench, &[ProgramOutput { name: "died".to_owned(), bytes: died.into_bytes() }], about());
     let document = taken.map_err(|(_, fault)| fault)?;
     assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 1));
     Ok(())
@@ -175,7 +176,7 @@ fn files_of_two_runs_are_no_document() -> Done {
         .map_or_else(|error| error.to_string(), |_| String::new());
     assert!(two.contains("host is vm, and in nvbandwidth-two-gpus.txt it is node01"), "{two}");
     let bytes = take(Program::Osu, b"# OSU MPI\n\xff");
-    assert!(matches!(bytes, Err(Fault { line: Some(2), refused: Refused::NotText })), "{bytes:?}");
+    assert!(matches!(bytes, Err(ImportError { line: Some(2), refused: ImportErrorKind::NotText })), "{bytes:?}");
     Ok(())
 }
 
@@ -184,7 +185,7 @@ fn an_imported_document_follows_its_schema_and_reads_back_as_it_was_written() ->
     let document = imported(Program::Nvbandwidth, &["nvbandwidth.json"])?;
     let bytes = json::json_value(&document)?;
     assert_eq!(ImportedDocument::from_json(&bytes)?, document);
-    let kept: Kept = Kept::from_json(&bytes)?;
+    let kept: AnyDocument = AnyDocument::from_json(&bytes)?;
     assert_eq!(kept.kind().name(), "imported");
     Ok(())
 }
@@ -197,7 +198,7 @@ fn two_imported_runs_are_too_little_to_judge_and_several_are_not() -> Done {
         case.value = case.value.map(|value| value * if case.unit == ImportedUnit::Ns { 1.25 } else { 0.8 });
     }
     let run = |document: &ImportedDocument, name: &str| {
-        Kept::<report::result::BlockSample>::Imported(Box::new(document.clone())).run(name)
+        AnyDocument::<report::result::BlockSample>::Imported(Box::new(document.clone())).run(name)
     };
     let tool = || base.tool.clone();
     let found = compare(tool(), &[run(&base, "a")?], &[run(&slower, "b")?], Thresholds::default(), false)?;
@@ -216,7 +217,7 @@ fn two_imported_runs_are_too_little_to_judge_and_several_are_not() -> Done {
         found.counts.regressed,
         6,
         "{:?}",
-        found.cases.iter().map(|case| case.verdict).collect::<Vec<Verdict>>()
+        found.cases.iter().map(|case| case.verdict).collect::<Vec<ChangeVerdict>>()
     );
     assert_eq!(found.cases[0].key.place.as_deref(), Some(&found.cases[0].key.device[..]));
     Ok(())

@@ -1,6 +1,6 @@
 //! nvbandwidth's text and JSON of every version become documents; damaged output is refused with its line.
 
-use analysis::import::{Output, Program, import};
+use analysis::import::{Program, ProgramOutput, import};
 use report::ImportedDocument;
 use report::document::Status;
 use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
@@ -116,7 +116,7 @@ fn a_test_after_one_that_failed_is_read_all_the_same() -> Done {
         "ERROR: Testcase x not found!\nRunning host_to_device_memcpy_ce.",
         1,
     );
-    let outputs = [Output { name: "after".to_owned(), bytes: text.into_bytes() }];
+    let outputs = [ProgramOutput { name: "after".to_owned(), bytes: text.into_bytes() }];
     let document = import(Program::Nvbandwidth, &outputs, about()).map_err(|(_, fault)| fault)?;
     assert_eq!((document.count(ImportedStatus::Failed), document.count(ImportedStatus::Measured)), (1, 6));
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
 
-use analysis::kept::{Kept, Kind};
+use analysis::any_document::{AnyDocument, DocumentKind};
 use report::PlaceDocument;
 use report::block::BlockTime;
 use report::result::BlockSample;
@@ -18,24 +18,24 @@ fn bytes(name: &str) -> Result<Vec<u8>, std::io::Error> {
 #[test]
 fn a_document_of_every_version_is_read_and_compared() -> Done {
     let all = [
-        ("v1.0-two-ranks.json", Kind::Result, 7),
-        ("result-1.1.json", Kind::Result, 1),
-        ("result-1.2.json", Kind::Result, 1),
-        ("result-1.3.json", Kind::Result, 3),
-        ("trial-1.0.json", Kind::Trial, 2),
-        ("mpi-1.0-aware.json", Kind::Mpi, 14),
-        ("mpi-1.0-not-aware.json", Kind::Mpi, 12),
+        ("v1.0-two-ranks.json", DocumentKind::Result, 7),
+        ("result-1.1.json", DocumentKind::Result, 1),
+        ("result-1.2.json", DocumentKind::Result, 1),
+        ("result-1.3.json", DocumentKind::Result, 3),
+        ("trial-1.0.json", DocumentKind::Trial, 2),
+        ("mpi-1.0-aware.json", DocumentKind::Mpi, 14),
+        ("mpi-1.0-not-aware.json", DocumentKind::Mpi, 12),
     ];
     for (name, kind, least) in all {
-        let kept: Kept = Kept::from_json(&bytes(name)?)?;
+        let kept: AnyDocument = AnyDocument::from_json(&bytes(name)?)?;
         assert_eq!(kept.kind(), kind, "{name}");
         let run = kept.run(name)?;
         let figures = run.figures.values().filter(|figure| figure.is_ok()).count();
         assert!(figures >= least, "{name}: {figures} figures");
         // What a comparison reads is the same with less of each block.
-        let less = Kept::<BlockTime>::from_json(&bytes(name)?)?.run(name)?;
+        let less = AnyDocument::<BlockTime>::from_json(&bytes(name)?)?.run(name)?;
         assert_eq!((less.figures, less.conditions), (run.figures, run.conditions), "{name}");
-        if let Kept::Result(document) = kept {
+        if let AnyDocument::Result(document) = kept {
             assert!(document.rows.len() >= least, "{name} has rows, whichever version wrote it");
         }
     }
@@ -49,11 +49,11 @@ fn a_document_of_every_version_is_read_and_compared() -> Done {
 fn a_newer_major_version_of_every_kind_is_refused_by_name() {
     for kind in ["result", "trial", "mpi", "imported"] {
         let text = format!("{{\"schema\": \"numabench.{kind}\", \"schema_version\": \"2.0\"}}");
-        let said =
-            Kept::<BlockSample>::from_json(text.as_bytes()).map_or_else(|error| error.to_string(), |_| String::new());
+        let said = AnyDocument::<BlockSample>::from_json(text.as_bytes())
+            .map_or_else(|error| error.to_string(), |_| String::new());
         assert!(said.contains("follows schema 2.0; this numabench reads 1.x"), "{kind}: {said}");
     }
-    let said = Kept::<BlockSample>::from_json(br#"{"schema": "other"}"#)
+    let said = AnyDocument::<BlockSample>::from_json(br#"{"schema": "other"}"#)
         .map_or_else(|error| error.to_string(), |_| String::new());
     assert!(said.contains("no numabench.result document"), "{said}");
 }
@@ -62,6 +62,6 @@ fn a_newer_major_version_of_every_kind_is_refused_by_name() {
 fn fields_and_values_of_a_newer_minor_version_are_read_over() -> Done {
     let text = String::from_utf8(bytes("mpi-1.0-aware.json")?)?;
     let newer = text.replacen("\"schema_version\": \"1.0\"", "\"schema_version\": \"1.9\", \"new_field\": [1]", 1);
-    assert_eq!(Kept::<BlockSample>::from_json(newer.as_bytes())?.run("newer")?.figures.len(), 14);
+    assert_eq!(AnyDocument::<BlockSample>::from_json(newer.as_bytes())?.run("newer")?.figures.len(), 14);
     Ok(())
 }

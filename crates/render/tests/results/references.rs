@@ -1,7 +1,7 @@
 //! Which published figures fit a document: by the whole name of the GPU, its link, direction, engine, size and kind of memory, and of several the best.
 
 use analysis::baseline::{Baseline, learn, values};
-use analysis::reference::{Kind, Reference, of_baseline, parse};
+use analysis::reference::{FigureOrigin, Reference, of_baseline, parse};
 use analysis::reference_fits::fits;
 use report::Document;
 use report::document::Tool;
@@ -71,18 +71,20 @@ fn of_several_figures_the_narrowest_sizes_fit_then_the_sites_own_then_published_
     let line = |size: &str, kind: &str| LINE.replace("128MiB", size).replace("published", kind);
     let kinds = ["report", "own", "published", "site"];
     let all: Vec<String> = kinds.iter().map(|kind| line("64MiB..256MiB", kind)).collect();
-    let best = |lines: &[&str]| -> Result<(Kind, bool), Box<dyn std::error::Error>> {
+    let best = |lines: &[&str]| -> Result<(FigureOrigin, bool), Box<dyn std::error::Error>> {
         let found = fits(&document, &references(lines)?);
         let [one] = &found[..] else { return Err(format!("{found:?}").into()) };
         let only = one.reference.sizes.as_ref().is_some_and(|sizes| sizes.start() == sizes.end());
         Ok((one.reference.kind, only))
     };
     let lines: Vec<&str> = all.iter().map(String::as_str).collect();
-    for (at, kind) in [Kind::Report, Kind::Own, Kind::Published, Kind::Site].into_iter().enumerate() {
+    for (at, kind) in
+        [FigureOrigin::Report, FigureOrigin::Own, FigureOrigin::Published, FigureOrigin::Site].into_iter().enumerate()
+    {
         assert_eq!(best(&lines[..=at])?, (kind, false), "the last of {:?}", &kinds[..=at]);
     }
     let narrow = line("128MiB", "report");
-    assert_eq!(best(&[lines[3], &narrow])?, (Kind::Report, true));
+    assert_eq!(best(&[lines[3], &narrow])?, (FigureOrigin::Report, true));
     Ok(())
 }
 
@@ -122,7 +124,10 @@ fn what_a_baseline_learned_is_handed_in_as_lines_that_are_read_and_fit_what_they
     assert_eq!(lines.len(), 2, "{lines:?}");
     let read = parse(&lines.join("\n"))?;
     for reference in &read {
-        assert_eq!((reference.kind, &reference.gpu[..], &reference.date[..]), (Kind::Site, "H200", "2026-11-25"));
+        assert_eq!(
+            (reference.kind, &reference.gpu[..], &reference.date[..]),
+            (FigureOrigin::Site, "H200", "2026-11-25")
+        );
         assert!(reference.source.starts_with("numabench 1.2.3, 8 GPUs of 4 nodes"), "{}", reference.source);
         let (low, high) = reference.range;
         assert!(low < 55e9 && high > 55e9 && high <= reference.bound.unwrap_or_default(), "{reference:?}");

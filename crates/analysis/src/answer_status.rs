@@ -16,7 +16,7 @@ const UNDECIDED: u8 = 6;
 
 /// How an answer stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum AnswerStatus {
     /// The question is answered, and nothing is wrong.
     Well,
     /// Something is not as it should be, or the run did not end well.
@@ -26,11 +26,11 @@ pub enum Standing {
 }
 
 /// How a result document's answer stands.
-pub fn of_result(document: &Document) -> Standing {
+pub fn of_result(document: &Document) -> AnswerStatus {
     let is_finding =
         document.status != Status::Complete || document.exit_code == Some(FINDING) || !document.slower_twins.is_empty();
     if is_finding {
-        return Standing::Finding;
+        return AnswerStatus::Finding;
     }
     let results = || document.cases.iter().flat_map(|case| &case.ranks);
     let is_few =
@@ -41,38 +41,38 @@ pub fn of_result(document: &Document) -> Standing {
     let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
     match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || has_no_interval || costs_undecided
     {
-        true => Standing::Undecided,
-        false => Standing::Well,
+        true => AnswerStatus::Undecided,
+        false => AnswerStatus::Well,
     }
 }
 
 /// How a trial's answer stands: undecided while no comparison by the first metric is decided.
-pub fn of_trial(document: &TrialDocument) -> Standing {
+pub fn of_trial(document: &TrialDocument) -> AnswerStatus {
     let first = document.settings.metrics.first().map(|metric| &metric.name);
     let mut verdicts = document.comparisons.iter().filter(|found| Some(&found.metric) == first).peekable();
     let is_undecided = verdicts.peek().is_none() || verdicts.any(|found| found.verdict == TrialVerdict::Undecided);
     let is_misplaced = document.runs.iter().any(|run| run.outcome == TrialOutcome::Misplaced);
     match (document.status == Status::Complete && !is_misplaced, is_undecided) {
-        (false, _) => Standing::Finding,
-        (true, true) => Standing::Undecided,
-        (true, false) => Standing::Well,
+        (false, _) => AnswerStatus::Finding,
+        (true, true) => AnswerStatus::Undecided,
+        (true, false) => AnswerStatus::Well,
     }
 }
 
 /// How an MPI run's answer stands.
-pub fn of_mpi(document: &MpiDocument) -> Standing {
+pub fn of_mpi(document: &MpiDocument) -> AnswerStatus {
     match document.status == Status::Complete && document.exit_code.is_none_or(|code| code == 0) {
-        true => Standing::Well,
-        false => Standing::Finding,
+        true => AnswerStatus::Well,
+        false => AnswerStatus::Finding,
     }
 }
 
 /// How a comparison's answer stands.
-pub fn of_counts(counts: &Counts) -> Standing {
+pub fn of_counts(counts: &Counts) -> AnswerStatus {
     match counts {
-        counts if counts.regressed + counts.missing > 0 => Standing::Finding,
-        counts if counts.inconclusive > 0 => Standing::Undecided,
-        _ => Standing::Well,
+        counts if counts.regressed + counts.missing > 0 => AnswerStatus::Finding,
+        counts if counts.inconclusive > 0 => AnswerStatus::Undecided,
+        _ => AnswerStatus::Well,
     }
 }
 
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn what_the_data_do_not_decide_is_neither_good_nor_bad() {
         let counts = |regressed, inconclusive| Counts { regressed, inconclusive, ..Counts::default() };
-        assert_eq!(of_counts(&counts(0, 3)), Standing::Undecided);
-        assert_eq!(of_counts(&counts(1, 3)), Standing::Finding);
-        assert_eq!(of_counts(&counts(0, 0)), Standing::Well);
+        assert_eq!(of_counts(&counts(0, 3)), AnswerStatus::Undecided);
+        assert_eq!(of_counts(&counts(1, 3)), AnswerStatus::Finding);
+        assert_eq!(of_counts(&counts(0, 0)), AnswerStatus::Well);
     }
 }

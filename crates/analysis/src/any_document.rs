@@ -12,7 +12,7 @@ use crate::{imported, mpi, trial};
 
 /// A document with figures; `B` is what is kept of a result's blocks.
 #[derive(Clone, Debug)]
-pub enum Kept<B = BlockSample> {
+pub enum AnyDocument<B = BlockSample> {
     /// What pingpong and its like measured.
     Result(Box<Document<B>>),
     /// What trial found.
@@ -25,7 +25,7 @@ pub enum Kept<B = BlockSample> {
 
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DocumentKind {
     /// `numabench.result`.
     Result,
     /// `numabench.trial`.
@@ -36,7 +36,7 @@ pub enum Kind {
     Imported,
 }
 
-impl Kind {
+impl DocumentKind {
     /// What a document of it is called.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-impl<B: OfBlock> Kept<B> {
+impl<B: OfBlock> AnyDocument<B> {
     /// Reads a document, whichever it is.
     ///
     /// # Errors
@@ -65,14 +65,14 @@ impl<B: OfBlock> Kept<B> {
     }
 }
 
-impl<B> Kept<B> {
+impl<B> AnyDocument<B> {
     /// Its kind.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DocumentKind {
         match self {
-            Self::Result(_) => Kind::Result,
-            Self::Trial(_) => Kind::Trial,
-            Self::Mpi(_) => Kind::Mpi,
-            Self::Imported(_) => Kind::Imported,
+            Self::Result(_) => DocumentKind::Result,
+            Self::Trial(_) => DocumentKind::Trial,
+            Self::Mpi(_) => DocumentKind::Mpi,
+            Self::Imported(_) => DocumentKind::Imported,
         }
     }
 
@@ -87,7 +87,7 @@ impl<B> Kept<B> {
     }
 }
 
-impl<B> Kept<B>
+impl<B> AnyDocument<B>
 where
     for<'b> BlockTime: From<&'b B>,
 {

@@ -4,16 +4,16 @@ use std::fmt;
 
 /// Why, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ImportError {
     /// The line, 1 first; `None` where it is a matter of the whole text.
     pub line: Option<u64>,
     /// Why.
-    pub refused: Refused,
+    pub refused: ImportErrorKind,
 }
 
 /// Why a text is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum ImportErrorKind {
     /// Nothing in it.
     #[error("there is nothing in it: give the file that the program's standard output went to")]
     Empty,
@@ -126,17 +126,17 @@ pub enum Refused {
     },
 }
 
-impl Fault {
-    pub(super) fn at(line: u64, refused: Refused) -> Self {
+impl ImportError {
+    pub(super) fn at(line: u64, refused: ImportErrorKind) -> Self {
         Self { line: Some(line), refused }
     }
 
-    pub(super) fn whole(refused: Refused) -> Self {
+    pub(super) fn whole(refused: ImportErrorKind) -> Self {
         Self { line: None, refused }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.refused),
@@ -145,7 +145,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ImportError {}
 
 /// A text of a program in few words, for a message.
 pub(super) fn short(text: &str) -> String {
