@@ -32,23 +32,17 @@ const WITHOUT_REASON: &[&str] = &[
     "End",
     "Ending",
     "FailOn",
-    "Figure",
     "Found",
-    "Grid",
     "Here",
     "Journal",
     "Kept",
     "Latch",
     "Memory",
     "Met",
-    "Metric",
-    "Outcome",
-    "Page",
     "Pairs",
     "Patience",
     "Placed",
     "Plan",
-    "Point",
     "Proof",
     "Run",
     "Session",
@@ -57,10 +51,9 @@ const WITHOUT_REASON: &[&str] = &[
     "Told",
     "Tone",
     "Trouble",
-    "Unit",
     "Variant",
     "Verdict",
-    ];
+];
 
 /// Where these lists are.
 const LISTS: &str = "xtask/src/tidy/names.rs";

@@ -1,7 +1,7 @@
 //! Values over values: series with the band of their intervals, their dots with the value under the pointer, fitted lines, lines that are compared with, axes with
 //! titles and a legend.
 
-use super::scale::{Scale, Unit};
+use super::scale::{AxisUnit, Scale};
 use svg::text_metrics::width;
 use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
@@ -10,13 +10,13 @@ use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 pub(crate) struct Axis {
     /// With the unit: `GB/s`.
     pub(crate) title: String,
-    pub(crate) unit: Unit,
+    pub(crate) unit: AxisUnit,
     pub(crate) log: bool,
 }
 
 /// A point with its interval.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct PlotPoint {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) interval: Option<(f64, f64)>,
@@ -31,7 +31,7 @@ pub(crate) struct Point {
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) colour: &'static str,
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<PlotPoint>,
     /// A fitted line, drawn dashed.
     pub(crate) fit: Vec<(f64, f64)>,
 }
@@ -117,7 +117,7 @@ impl Plot {
     }
 
     /// The least and the largest of all that is drawn.
-    fn extent(&self, of: impl Fn(&Point) -> [f64; 2], of_line: impl Fn(&(f64, f64)) -> f64) -> (f64, f64) {
+    fn extent(&self, of: impl Fn(&PlotPoint) -> [f64; 2], of_line: impl Fn(&(f64, f64)) -> f64) -> (f64, f64) {
         let points = self.series.iter().flat_map(|series| &series.points).flat_map(of);
         let lines = self.references.iter().flat_map(|reference| &reference.points).map(of_line);
         let all = points.chain(lines).filter(|value| value.is_finite());

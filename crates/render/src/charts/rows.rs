@@ -1,6 +1,6 @@
 //! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that are compared with.
 
-use super::scale::{Scale, Unit};
+use super::scale::{AxisUnit, Scale};
 use svg::text_metrics::{cut, width};
 use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
@@ -74,7 +74,7 @@ impl Rows {
             picture.rect((low, top), (high - low, bottom - top), paint, "");
         }
         let mut free_from = 0.0;
-        for (value, said) in scale.marks(Unit::Number, (((right - left) / 60.0) as usize).clamp(2, 8)) {
+        for (value, said) in scale.marks(AxisUnit::Number, (((right - left) / 60.0) as usize).clamp(2, 8)) {
             let at = scale.at(value);
             picture.line((at, top), (at, bottom), &GUIDE);
             let said = if self.signed && value > 0.0 { format!("+{said}") } else { said };

@@ -4,7 +4,7 @@ use stats::units::size;
 
 /// What an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum AxisUnit {
     /// Bytes, as sizes.
     Size,
     /// Nanoseconds, as times.
@@ -49,14 +49,14 @@ impl Scale {
     }
 
     /// Marks over the range and what they say: steps of 1, 2 or 5 times a power of ten; of sizes powers of two.
-    pub(crate) fn marks(self, unit: Unit, about: usize) -> Vec<(f64, String)> {
+    pub(crate) fn marks(self, unit: AxisUnit, about: usize) -> Vec<(f64, String)> {
         let said = |value: f64| match unit {
-            Unit::Size => size(value as u64),
-            Unit::Time => time(value),
-            Unit::Number | Unit::Count => number(value),
+            AxisUnit::Size => size(value as u64),
+            AxisUnit::Time => time(value),
+            AxisUnit::Number | AxisUnit::Count => number(value),
         };
         let mut values = if self.log { self.ratios(unit, about) } else { self.steps(about) };
-        values.retain(|value| unit != Unit::Count || (value.fract() == 0.0 && *value > 0.0));
+        values.retain(|value| unit != AxisUnit::Count || (value.fract() == 0.0 && *value > 0.0));
         values.into_iter().map(|value| (value, said(value))).collect()
     }
 
@@ -70,9 +70,9 @@ impl Scale {
         (first..=last).take(50).map(|at| at as f64 * step).collect()
     }
 
-    fn ratios(self, unit: Unit, about: usize) -> Vec<f64> {
+    fn ratios(self, unit: AxisUnit, about: usize) -> Vec<f64> {
         let within = |value: &f64| *value >= self.low * 0.999 && *value <= self.high * 1.001;
-        if unit == Unit::Size {
+        if unit == AxisUnit::Size {
             let (first, last) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
             let step = (1..).map(|at| 2 * at).find(|step| (last - first) / step < about as i32).unwrap_or(2);
             return (first..=last).step_by(step as usize).map(|power| 2_f64.powi(power)).filter(within).collect();
@@ -116,7 +116,7 @@ pub(crate) fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn said(scale: Scale, unit: Unit, about: usize) -> Vec<String> {
+    fn said(scale: Scale, unit: AxisUnit, about: usize) -> Vec<String> {
         scale.marks(unit, about).into_iter().map(|(_, said)| said).collect()
     }
 
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn marks_are_round_within_the_range_and_said_in_their_unit() {
-        assert_eq!(said(Scale::linear(0.0, 55.2, 0.0, 1.0), Unit::Number, 5), ["0", "20", "40"]);
-        assert!(Scale::linear(3.0, 3.0, 0.0, 1.0).marks(Unit::Number, 5).len() < 50);
-        let sizes = said(Scale::log(4.0, (64 << 20) as f64, 0.0, 1.0), Unit::Size, 7);
+        assert_eq!(said(Scale::linear(0.0, 55.2, 0.0, 1.0), AxisUnit::Number, 5), ["0", "20", "40"]);
+        assert!(Scale::linear(3.0, 3.0, 0.0, 1.0).marks(AxisUnit::Number, 5).len() < 50);
+        let sizes = said(Scale::log(4.0, (64 << 20) as f64, 0.0, 1.0), AxisUnit::Size, 7);
         assert_eq!(sizes, ["4 B", "64 B", "1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB"]);
-        assert_eq!(said(Scale::log(900.0, 2e6, 0.0, 1.0), Unit::Time, 6), ["1 µs", "10 µs", "100 µs", "1 ms"]);
-        assert_eq!(said(Scale::log(20.0, 60.0, 0.0, 1.0), Unit::Number, 6), ["20", "50"]);
+        assert_eq!(said(Scale::log(900.0, 2e6, 0.0, 1.0), AxisUnit::Time, 6), ["1 µs", "10 µs", "100 µs", "1 ms"]);
+        assert_eq!(said(Scale::log(20.0, 60.0, 0.0, 1.0), AxisUnit::Number, 6), ["20", "50"]);
         assert_eq!([number(20.0), number(0.5), number(1e-9)], ["20", "0.5", "0"]);
     }
 }

@@ -3,7 +3,7 @@
 use analysis::baseline::{Baseline, Normal};
 use stats::units::counted;
 
-use crate::terminal::grid::Grid;
+use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
 /// From so many nodes on the limit is near to what more nodes would give: 8 deviations between nodes, of 5 with very many.
@@ -27,7 +27,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     page.blank();
     let percent = |part: f64| format!("{:.2} %", part * 100.0);
     let header = ["case", "nodes", "GPUs", "values", "normal", "limit", "below normal", "between GPUs", "between runs"];
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     let mut class = None;
     for normal in &baseline.normals {
         if class != Some(&normal.class) {

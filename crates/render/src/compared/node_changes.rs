@@ -4,7 +4,7 @@ use analysis::node_changes::NodeChanges;
 use stats::units::counted;
 
 use super::escaped::escaped;
-use crate::terminal::grid::Grid;
+use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
 /// So many nodes have a row.
@@ -61,7 +61,7 @@ pub(super) fn draw(changes: &NodeChanges, page: &mut Page) {
         page.words(Tone::Warning, &format!("  {what}"), &hosts);
     }
     let (header, rows) = rows(changes);
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     rows.into_iter().for_each(|row| grid.row(row, Vec::new()));
     let last: Vec<&str> = header.iter().skip(2).rev().copied().collect();
     grid.draw_fitting(&last, page);

@@ -6,7 +6,7 @@ use report::doctor::State;
 use stats::units::counted;
 
 use super::node_names::names;
-use crate::terminal::grid::Grid;
+use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
 /// So many ways of having a setting are named.
@@ -75,7 +75,7 @@ pub(super) fn table(nodes: &Nodes, page: &mut Page) {
     if rows.is_empty() {
         return;
     }
-    let mut grid = Grid::new(1, &["settings of", "costly", "look", "unknown", "ok", "unlike most"]);
+    let mut grid = TextGrid::new(1, &["settings of", "costly", "look", "unknown", "ok", "unlike most"]);
     let (odd, alike): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(row, _)| row.is_unlike_most());
     let numbers = |counts: &SettingCounts| [counts.costly, counts.remarks, counts.unknown, counts.well];
     let cells = |(row, counts): &(&NodeRow, &SettingCounts)| {

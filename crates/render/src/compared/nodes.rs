@@ -7,7 +7,7 @@ use stats::units::counted;
 use super::node_names::names;
 use super::node_settings;
 use crate::digits::compared as figure;
-use crate::terminal::grid::Grid;
+use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
 /// So many nodes that are alike have a row each; of more there is one row for all.
@@ -114,7 +114,7 @@ fn table(nodes: &Nodes, page: &mut Page) {
     }
     let mut header = vec!["node", ""];
     header.extend(nodes.columns.iter().map(|column| &column.name[..]));
-    let mut grid = Grid::new(2, &header);
+    let mut grid = TextGrid::new(2, &header);
     let word = |mark: Mark| match mark {
         Mark::Slow => "SLOW",
         Mark::Suspect => "suspect",

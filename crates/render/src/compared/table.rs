@@ -9,7 +9,7 @@ use stats::units::counted;
 use super::figures::{change, interval, values, verdict};
 use super::node_changes;
 use crate::digits::compared as figure;
-use crate::terminal::grid::Grid;
+use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
 /// So many cases that are the same are shown one by one; of more it is enough how many they are.
@@ -100,7 +100,7 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
 }
 
 fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
-    let mut grid = Grid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
+    let mut grid = TextGrid::new(1, &["case", "base", "new", "change", "95 % interval", "values", "verdict"]);
     // By place, because most columns are about cases; the worst place first, since the cases come worst first.
     let cases: Vec<&ComparedCase> = cases.collect();
     let mut first: BTreeMap<String, usize> = BTreeMap::new();

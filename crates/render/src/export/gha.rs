@@ -4,7 +4,7 @@
 use report::json::{JsonError, json_value};
 use serde::Serialize;
 
-use super::points::{Figure, Points};
+use super::points::{Estimate, Points};
 
 /// A named value.
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ pub(super) fn gha(points: &Points, bigger: bool) -> Result<Vec<u8>, JsonError> {
 }
 
 /// Half the interval.
-fn range(figure: &Figure) -> Option<String> {
+fn range(figure: &Estimate) -> Option<String> {
     let half = (figure.high? - figure.low?) / 2.0;
     Some(match figure.measure.is_relative {
         true => format!("± {:.2} %", half / figure.value * 100.0),

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use analysis::incomplete::Incomplete;
 use report::timestamp::unix_ns;
 
-use super::points::{Figure, Gauge, Label, Metric, Number, Outcome, Point, Points, RATE, TIME, Test, Why, known};
+use super::points::{
+    Estimate, Gauge, Label, MetricFamily, Number, Point, Points, RATE, TIME, TestCase, TestFault, TestOutcome, known,
+};
 
 /// The figures of such a document.
 pub(super) struct InWords {
@@ -60,7 +62,7 @@ impl InWords {
         let began = unix_ns(&self.started_at).map(|ns| ns as f64 / 1e9);
         let complete = Some(f64::from(u8::from(self.incomplete.is_none())));
         let gauge = |name, unit, help, value| Gauge { name: format!("{}_{name}", self.record), unit, help, value };
-        let metric = |name, unit, help, measure, scale| Metric {
+        let metric = |name, unit, help, measure, scale| MetricFamily {
             name: format!("{}_{name}", self.record),
             unit,
             help,
@@ -133,7 +135,8 @@ impl InWords {
             ("reason", case.reason.clone().unwrap_or_default()),
         ];
         words.extend(case.labels.iter().cloned());
-        let figure = |measure, is_main| move |Value { value, low, high }| Figure { measure, is_main, value, low, high };
+        let figure =
+            |measure, is_main| move |Value { value, low, high }| Estimate { measure, is_main, value, low, high };
         let rate = case.bytes_per_s.map(figure(RATE, !case.by_time));
         let time = case.time_ns.map(figure(TIME, case.by_time));
         let real = |value: Option<f64>| value.map(Number::Real);
@@ -150,7 +153,7 @@ impl InWords {
                 ("values", Some(Number::Count(case.values))),
             ]),
             figures: rate.into_iter().chain(time).collect(),
-            test: Some(Test {
+            test: Some(TestCase {
                 suite: self.program.clone(),
                 class: case.case.clone(),
                 name: case.place.clone(),
@@ -161,14 +164,14 @@ impl InWords {
     }
 }
 
-fn outcome(case: &Case) -> Outcome {
+fn outcome(case: &Case) -> TestOutcome {
     match case.reason.clone() {
         None => {
             let rate = case.bytes_per_s.map(|rate| format!("{:.3} GB/s ", rate.value / 1e9)).unwrap_or_default();
             let time = case.time_ns.map(|time| format!("{:.3} µs", time.value / 1e3)).unwrap_or_default();
-            Outcome::Measured(rate + &time)
+            TestOutcome::Measured(rate + &time)
         }
-        Some(reason) if case.is_fault => Outcome::Failure(Why { kind: "failed", reason }),
-        Some(reason) => Outcome::Skipped(reason),
+        Some(reason) if case.is_fault => TestOutcome::Failure(TestFault { kind: "failed", reason }),
+        Some(reason) => TestOutcome::Skipped(reason),
     }
 }

@@ -5,7 +5,7 @@
 use analysis::incomplete::Incomplete;
 use report::json::word;
 
-use super::points::{Outcome, Points, Test, Why};
+use super::points::{Points, TestCase, TestFault, TestOutcome};
 use svg::escaped;
 
 pub(super) fn junit(points: &Points) -> String {
@@ -40,13 +40,13 @@ struct Counts {
 }
 
 impl Counts {
-    fn with(mut self, test: &Test) -> Self {
+    fn with(mut self, test: &TestCase) -> Self {
         self.tests += 1;
         match test.outcome {
-            Outcome::Measured(_) => {}
-            Outcome::Skipped(_) => self.skipped += 1,
-            Outcome::Failure(_) => self.failures += 1,
-            Outcome::Error(_) => self.errors += 1,
+            TestOutcome::Measured(_) => {}
+            TestOutcome::Skipped(_) => self.skipped += 1,
+            TestOutcome::Failure(_) => self.failures += 1,
+            TestOutcome::Error(_) => self.errors += 1,
         }
         self
     }
@@ -73,16 +73,16 @@ fn suite(points: &Points, name: &str, counts: &Counts, took_s: f64, tests: &str)
     )
 }
 
-fn case(test: &Test) -> String {
-    let Test { class, name, took_s, outcome, .. } = test;
-    let with = |element: &str, Why { kind, reason }: &Why| {
+fn case(test: &TestCase) -> String {
+    let TestCase { class, name, took_s, outcome, .. } = test;
+    let with = |element: &str, TestFault { kind, reason }: &TestFault| {
         format!("<{element} message=\"{}\" type=\"{kind}\"/>", escaped(reason))
     };
     let body = match outcome {
-        Outcome::Measured(said) => format!("<system-out>{}</system-out>", escaped(said)),
-        Outcome::Skipped(reason) => format!("<skipped message=\"{}\"/>", escaped(reason)),
-        Outcome::Failure(why) => with("failure", why),
-        Outcome::Error(why) => with("error", why),
+        TestOutcome::Measured(said) => format!("<system-out>{}</system-out>", escaped(said)),
+        TestOutcome::Skipped(reason) => format!("<skipped message=\"{}\"/>", escaped(reason)),
+        TestOutcome::Failure(why) => with("failure", why),
+        TestOutcome::Error(why) => with("error", why),
     };
     let (class, name) = (escaped(class), escaped(name));
     format!(

@@ -3,10 +3,10 @@
 //! All metrics are gauges of one run. Labels say what was measured and where. No sample carries a time: node_exporter refuses files that do. When the run
 //! was is a metric of its own.
 
-use super::points::{Figure, Label, Metric, Point, Points};
+use super::points::{Estimate, Label, MetricFamily, Point, Points};
 
 /// What of a figure is a metric: what the metric's name and its help end with, and the value.
-type Part = (&'static str, &'static str, fn(&Figure) -> Option<f64>);
+type Part = (&'static str, &'static str, fn(&Estimate) -> Option<f64>);
 
 const MIDDLE: Part = ("", "", |figure| Some(figure.value));
 const LOW: Part = ("_low", ", lower end of its 95 % interval", |figure| figure.low);
@@ -48,7 +48,7 @@ fn family(text: &mut String, name: &str, unit: &str, help: &str, samples: &str) 
     *text += &format!("# TYPE {name} gauge\n{unit}# HELP {name} {help}.\n{samples}");
 }
 
-fn figures<'p>(point: &'p Point, metric: &'p Metric) -> impl Iterator<Item = &'p Figure> {
+fn figures<'p>(point: &'p Point, metric: &'p MetricFamily) -> impl Iterator<Item = &'p Estimate> {
     point.figures.iter().filter(|figure| metric.measure.as_ref().is_none_or(|name| *name == figure.measure.name))
 }
 

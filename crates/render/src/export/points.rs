@@ -35,7 +35,7 @@ pub struct Points {
     /// The numbers that a record has.
     pub fields: &'static [&'static str],
     /// The metrics that its figures are samples of.
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<MetricFamily>,
     /// What there is to say of the run as a whole.
     pub gauges: Vec<Gauge>,
     /// The suites of its tests, in order: also those without a test.
@@ -74,9 +74,9 @@ pub struct Point {
     /// Its numbers by name, those that are there.
     pub numbers: Vec<(&'static str, Number)>,
     /// Its figures.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Estimate>,
     /// It as a test; none where another point's stands for it.
-    pub test: Option<Test>,
+    pub test: Option<TestCase>,
 }
 
 /// A number.
@@ -90,7 +90,7 @@ pub enum Number {
 
 /// A figure with the ends of its 95 % interval, where it has one.
 #[derive(Clone, Debug)]
-pub struct Figure {
+pub struct Estimate {
     /// What it measures.
     pub measure: Measure,
     /// Whether it is the one that its case is judged by.
@@ -138,7 +138,7 @@ pub const TIME: Measure = Measure {
 
 /// Samples under one name.
 #[derive(Clone, Debug)]
-pub struct Metric {
+pub struct MetricFamily {
     /// The name, without its unit.
     pub name: String,
     /// The unit; empty where samples differ in theirs.
@@ -168,7 +168,7 @@ pub struct Gauge {
 
 /// A point as a test.
 #[derive(Clone, Debug)]
-pub struct Test {
+pub struct TestCase {
     /// The suite that it belongs to.
     pub suite: String,
     /// What it tests.
@@ -178,25 +178,25 @@ pub struct Test {
     /// How long it took, seconds; 0 where nobody knows.
     pub took_s: f64,
     /// How it went.
-    pub outcome: Outcome,
+    pub outcome: TestOutcome,
 }
 
 /// How a test went.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum TestOutcome {
     /// There are figures, in these words.
     Measured(String),
     /// It was left out, and why.
     Skipped(String),
     /// There are figures that are none, or bytes that were not sent.
-    Failure(Why),
+    Failure(TestFault),
     /// A step failed.
-    Error(Why),
+    Error(TestFault),
 }
 
 /// Why a test did not go well.
 #[derive(Clone, Debug)]
-pub struct Why {
+pub struct TestFault {
     /// In a word.
     pub kind: &'static str,
     /// In a sentence.

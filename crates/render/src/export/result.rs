@@ -17,7 +17,9 @@ use report::result::RankResult;
 use report::row::{Row, RowStatus};
 use report::timestamp::unix_ns;
 
-use super::points::{Figure, Gauge, Label, Metric, Number, Outcome, Point, Points, RATE, TIME, Test, Why, known};
+use super::points::{
+    Estimate, Gauge, Label, MetricFamily, Number, Point, Points, RATE, TIME, TestCase, TestFault, TestOutcome, known,
+};
 
 /// The columns of its table.
 const COLUMNS: [&str; 29] = [
@@ -72,7 +74,7 @@ pub fn points<B>(document: &Document<B>) -> Points {
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
     let complete = document.status == Status::Complete;
     let gauge = |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
-    let metric = |name: &str, unit, help, measure, scale| Metric {
+    let metric = |name: &str, unit, help, measure, scale| MetricFamily {
         name: format!("numabench_copy_{name}"),
         unit,
         help,
@@ -169,7 +171,7 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
                 ("blocks", row.blocks.map(Number::Count)),
             ]),
             figures: figures(row),
-            test: Some(Test {
+            test: Some(TestCase {
                 suite: row.case.clone(),
                 class: row.case.clone(),
                 name: name.clone(),
@@ -220,9 +222,9 @@ fn words<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static st
 }
 
 /// The rate of the median block, and the median time of a round. Copies up to 64 KiB are judged by their time, as comparisons judge them.
-fn figures(row: &Row) -> Vec<Figure> {
+fn figures(row: &Row) -> Vec<Estimate> {
     let by_time = Unit::of(row.bytes) == Unit::Ns;
-    let time = row.median_ns.map(|value| Figure {
+    let time = row.median_ns.map(|value| Estimate {
         measure: TIME,
         is_main: by_time,
         value,
@@ -231,22 +233,22 @@ fn figures(row: &Row) -> Vec<Figure> {
     });
     let rate = row.median_bytes_per_s.zip(row.median_ns).map(|(value, ns)| {
         let at = |end: Option<f64>| end.map(|end| value * ns / end);
-        Figure { measure: RATE, is_main: !by_time, value, low: at(row.median_high_ns), high: at(row.median_low_ns) }
+        Estimate { measure: RATE, is_main: !by_time, value, low: at(row.median_high_ns), high: at(row.median_low_ns) }
     });
     rate.into_iter().chain(time).collect()
 }
 
-fn outcome(row: &Row) -> Outcome {
+fn outcome(row: &Row) -> TestOutcome {
     let reason = row.reason.clone().unwrap_or_default();
-    let why = |reason| Why { kind: said(row.status), reason };
+    let why = |reason| TestFault { kind: said(row.status), reason };
     match row.status {
         RowStatus::Measured => {
             let rate = row.median_bytes_per_s.unwrap_or_default() / 1e9;
             let time = row.median_ns.unwrap_or_default() / 1e3;
-            Outcome::Measured(format!("{rate:.3} GB/s, median round {time:.3} µs"))
+            TestOutcome::Measured(format!("{rate:.3} GB/s, median round {time:.3} µs"))
         }
-        RowStatus::Skipped => Outcome::Skipped(reason),
-        RowStatus::Failed | RowStatus::Newer => Outcome::Error(why(reason)),
-        RowStatus::Invalid | RowStatus::Corrupt => Outcome::Failure(why(reason)),
+        RowStatus::Skipped => TestOutcome::Skipped(reason),
+        RowStatus::Failed | RowStatus::Newer => TestOutcome::Error(why(reason)),
+        RowStatus::Invalid | RowStatus::Corrupt => TestOutcome::Failure(why(reason)),
     }
 }

@@ -5,7 +5,9 @@ use report::TrialDocument;
 use report::trial::TrialRow;
 use stats::units::counted;
 
-use super::points::{Figure, Label, Measure, Metric, Number, Outcome, Point, Points, Test, Why, known};
+use super::points::{
+    Estimate, Label, Measure, MetricFamily, Number, Point, Points, TestCase, TestFault, TestOutcome, known,
+};
 
 /// The columns of its table.
 const COLUMNS: [&str; 18] = [
@@ -47,7 +49,7 @@ pub fn points(document: &TrialDocument) -> Points {
         labels: Label::of(&["variant", "metric"]),
         tags: Label::of(&["variant", "metric"]),
         fields: &["median", "counted"],
-        metrics: vec![Metric {
+        metrics: vec![MetricFamily {
             name: "numabench_trial".to_owned(),
             unit: "",
             help: "The median of the runs that count",
@@ -74,7 +76,7 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
         more_is_better: row.more_is_better,
         is_relative: false,
     };
-    let figure = |value| Figure { measure, is_main: true, value, low: row.median_low, high: row.median_high };
+    let figure = |value| Estimate { measure, is_main: true, value, low: row.median_low, high: row.median_high };
     Point {
         name: format!("{} {}", row.variant, row.metric),
         benchmark: row.variant.clone(),
@@ -112,18 +114,18 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
 }
 
 /// A test a variant, by the first metric; it fails where runs were not where they were to be, or gave no figure.
-fn test(document: &TrialDocument, row: &TrialRow) -> Option<Test> {
+fn test(document: &TrialDocument, row: &TrialRow) -> Option<TestCase> {
     let first = document.settings.metrics.first().map_or("", |metric| metric.name.as_str());
     let is_bad = row.misplaced + row.failed > 0;
     let reason = || format!("{} misplaced, {} without a figure", counted(row.misplaced as usize, "run"), row.failed);
-    (row.metric == first).then(|| Test {
+    (row.metric == first).then(|| TestCase {
         suite: TITLE.to_owned(),
         class: first.to_owned(),
         name: row.variant.clone(),
         took_s: 0.0,
         outcome: match is_bad {
-            true => Outcome::Failure(Why { kind: "failed", reason: reason() }),
-            false => Outcome::Measured(
+            true => TestOutcome::Failure(TestFault { kind: "failed", reason: reason() }),
+            false => TestOutcome::Measured(
                 row.median
                     .map_or(String::new(), |median| format!("{median} {}", row.unit.as_deref().unwrap_or_default())),
             ),

@@ -7,18 +7,18 @@ use report::contention::Penalty;
 use report::matrix::Matrix;
 use stats::units::size;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
 use crate::charts::rows::{Mark, Row, Rows};
-use crate::charts::scale::Unit;
+use crate::charts::scale::AxisUnit;
 use crate::{digits, names};
 
 /// Rows that a reader looks through.
 const ROWS: usize = 32;
 
 /// Curves of a matrix whose rows are more and more at once, all directions on one scale.
-pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
+pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut HtmlPage) {
     let curves = curves(document, matrix);
     let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes_per_s).fold(0.0, f64::max);
     for curve in curves.iter().filter(|curve| curve.most_at_once() > 1) {
@@ -36,7 +36,7 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         }
     }
     let of = |(at, name): (usize, &&str)| {
-        let point = |point: &analysis::contention_curves::ContentionPoint| Point {
+        let point = |point: &analysis::contention_curves::ContentionPoint| PlotPoint {
             x: f64::from(point.at_once),
             y: point.bytes_per_s / 1e9,
             interval: point.interval.map(|interval| (interval.low / 1e9, interval.high / 1e9)),
@@ -70,8 +70,8 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
         });
     }
     Plot {
-        x: Axis { title: "how many copy at once".to_owned(), unit: Unit::Count, log: false },
-        y: Axis { title: "GB/s of each".to_owned(), unit: Unit::Number, log: false },
+        x: Axis { title: "how many copy at once".to_owned(), unit: AxisUnit::Count, log: false },
+        y: Axis { title: "GB/s of each".to_owned(), unit: AxisUnit::Number, log: false },
         series: names.iter().enumerate().map(of).collect(),
         references,
         range: Some((0.0, highest)),
@@ -89,7 +89,7 @@ fn described(curve: &Curve) -> String {
 }
 
 /// Each rank alone and with the others, on one scale, where no curve shows that.
-pub(super) fn penalties(document: &Document, page: &mut Page) {
+pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
     let has_curve = document.matrices.iter().any(|matrix| matrix.compares == report::matrix::Compares::Load);
     if document.penalties.is_empty() {
         return;

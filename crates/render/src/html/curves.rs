@@ -14,10 +14,10 @@ use report::sweep_fit::SweepFit;
 use stats::interval::Interval;
 use stats::units::size;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
-use crate::charts::scale::Unit;
+use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
+use crate::charts::scale::AxisUnit;
 use crate::{digits, names};
 
 /// From so many sizes on a line says more than a table.
@@ -30,7 +30,7 @@ type Sweep<'d> = ((Direction, u32), Vec<&'d Row>);
 /// All sweeps, by direction and rank.
 type Sweeps<'d> = BTreeMap<(Direction, u32), Vec<&'d Row>>;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     pieces(document, page);
     moving(document, page);
     let mut all: BTreeMap<(Order, MemoryKind), Sweeps<'_>> = BTreeMap::new();
@@ -58,7 +58,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 }
 
 /// The rate over the size of a piece: a picture for each rank and direction, a line a way of sending them.
-fn pieces(document: &Document, page: &mut Page) {
+fn pieces(document: &Document, page: &mut HtmlPage) {
     let Some(pieces) = &document.pieces else { return };
     let ways: BTreeMap<&str, Way> =
         document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::pieces::way(case)?))).collect();
@@ -79,7 +79,7 @@ fn pieces(document: &Document, page: &mut Page) {
 }
 
 /// The rate over the size of what is touched: a picture for each rank, kind of memory and side, a line a touch.
-fn moving(document: &Document, page: &mut Page) {
+fn moving(document: &Document, page: &mut HtmlPage) {
     let touches: BTreeMap<&str, Touch> =
         document.cases.iter().filter_map(|case| Some((&case.id[..], analysis::moving::touch(case)?))).collect();
     let mut touched: BTreeMap<(u32, MemoryKind, bool), BTreeMap<Touch, Vec<&Row>>> = BTreeMap::new();
@@ -107,8 +107,8 @@ fn rates<'d>(of: &str, lines: impl Iterator<Item = (&'d str, &'d Vec<&'d Row>)>)
         Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
     };
     let plot = Plot {
-        x: Axis { title: of.to_owned(), unit: Unit::Size, log: true },
-        y: Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
+        x: Axis { title: of.to_owned(), unit: AxisUnit::Size, log: true },
+        y: Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
         series: lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect(),
         references: Vec::new(),
         range: None,
@@ -122,7 +122,7 @@ fn both(
     kind: MemoryKind,
     way: Option<Direction>,
     sweeps: &[Sweep<'_>],
-    page: &mut Page,
+    page: &mut HtmlPage,
 ) {
     let ranks = sweeps.iter().map(|((_, rank), _)| *rank).collect::<BTreeSet<_>>().len();
     let who = names::together(document, order, ranks.max(document.ranks.len()))
@@ -169,8 +169,8 @@ fn plot(
         Series { name: format!("{name}{fitted}"), colour: series(at), points, fit: lines }
     };
     let y = match is_rate {
-        true => Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
-        false => Axis { title: "time of a copy".to_owned(), unit: Unit::Time, log: true },
+        true => Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
+        false => Axis { title: "time of a copy".to_owned(), unit: AxisUnit::Time, log: true },
     };
     let bound = document
         .devices
@@ -185,7 +185,7 @@ fn plot(
         points: vec![(ends.0, bound / 1e9), (ends.1, bound / 1e9)],
     });
     Plot {
-        x: Axis { title: "size of a copy".to_owned(), unit: Unit::Size, log: true },
+        x: Axis { title: "size of a copy".to_owned(), unit: AxisUnit::Size, log: true },
         y,
         series: sweeps.iter().enumerate().map(of).collect(),
         references: reference.into_iter().collect(),
@@ -193,7 +193,7 @@ fn plot(
     }
 }
 
-fn point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<Point> {
+fn point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<PlotPoint> {
     let (ns, rate) = (row.median_ns?, row.median_bytes_per_s?);
     let ends = row.median_low_ns.zip(row.median_high_ns);
     let dip = fit.and_then(|fit| fit.dips.iter().find(|dip| dip.bytes == row.bytes));
@@ -202,7 +202,7 @@ fn point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option
     let half = ends.map_or(String::new(), |(low, high)| format!(" ± {:.1} %", (high - low) / 2.0 / ns * 100.0));
     let slow =
         dip.map_or(String::new(), |dip| format!("; {:.0} % slower than its neighbours", (1.0 - dip.ratio) * 100.0));
-    Some(Point {
+    Some(PlotPoint {
         x: row.bytes as f64,
         y: if is_rate { rate / 1e9 } else { ns },
         interval: if is_rate { of_rate } else { ends },

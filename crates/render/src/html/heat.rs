@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::{of_part, text_on};
 use crate::digits;
 use svg::escaped;
@@ -11,7 +11,7 @@ use svg::{Anchor, Picture};
 
 /// What figures count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum CellUnit {
     /// Bytes/s: more is better.
     Rate,
     /// Nanoseconds: less is better.
@@ -37,7 +37,7 @@ pub(super) enum Cell {
 /// Figures in rows and columns.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    pub(super) unit: Unit,
+    pub(super) unit: CellUnit,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
@@ -63,26 +63,26 @@ impl Table {
     /// The best of all: what the scale ends at. A GPU's own memory is no measure of pairs.
     fn best(&self) -> f64 {
         match self.unit {
-            Unit::Rate => self.figures().fold(0.0, f64::max),
-            Unit::Time => self.figures().fold(f64::MAX, f64::min),
+            CellUnit::Rate => self.figures().fold(0.0, f64::max),
+            CellUnit::Time => self.figures().fold(f64::MAX, f64::min),
         }
     }
 
     fn part(&self, value: f64) -> f64 {
         match self.unit {
-            Unit::Rate => value / self.best(),
-            Unit::Time => self.best() / value,
+            CellUnit::Rate => value / self.best(),
+            CellUnit::Time => self.best() / value,
         }
     }
 
     fn number(&self, value: f64, half_width: Option<f64>) -> String {
-        let scale = if self.unit == Unit::Rate { 1e9 } else { 1.0 };
+        let scale = if self.unit == CellUnit::Rate { 1e9 } else { 1.0 };
         let half_width = half_width.filter(|_| self.columns.len() <= CROWDED);
         digits::shown(value / scale, half_width.map(|half| half / scale))
     }
 
     /// The table with its values.
-    pub(super) fn written(&self, title: &str, page: &mut Page) {
+    pub(super) fn written(&self, title: &str, page: &mut HtmlPage) {
         // Among many the number says which GPU.
         let short = |name: &String| name.strip_prefix("to ").unwrap_or(name).strip_prefix("GPU ").map(str::to_owned);
         let numbers: Option<Vec<String>> = self.columns.iter().map(short).collect();
@@ -126,12 +126,12 @@ impl Table {
         }
     }
 
-    fn key(&self, page: &mut Page) {
+    fn key(&self, page: &mut HtmlPage) {
         let words = ["a quarter of the best", "half", "three quarters", "the best"];
         let parts = [0.25, 0.5, 0.75, 1.0];
         let words = match self.unit {
-            Unit::Rate => words,
-            Unit::Time => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
+            CellUnit::Rate => words,
+            CellUnit::Time => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
         };
         let has_near = self
             .rows
@@ -153,7 +153,7 @@ impl Table {
     pub(super) fn described(&self) -> String {
         let (low, high) =
             self.figures().fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-        let unit = if self.unit == Unit::Rate { "GB/s" } else { "ns" };
+        let unit = if self.unit == CellUnit::Rate { "GB/s" } else { "ns" };
         format!("{} to {} {unit}", self.number(low, None), self.number(high, None))
     }
 
@@ -175,7 +175,7 @@ impl Table {
                 (*low, *high) = (low.min(*value), high.max(*value));
             }
         }
-        let unit = if self.unit == Unit::Rate { "GB/s" } else { "ns" };
+        let unit = if self.unit == CellUnit::Rate { "GB/s" } else { "ns" };
         for (level, (d, low, high)) in levels {
             let value = format!("{} to {} {unit}", self.number(low, None), self.number(high, None));
             picture.form(&d, &format!("fill=\"{}\"", of_part(level as f64 / (LEVELS - 1) as f64)), &value);
@@ -190,7 +190,7 @@ impl Table {
         let bottom = top + side * self.rows.len() as f64;
         let mut x = left;
         for part in [0.25, 0.5, 0.75, 1.0] {
-            let value = if self.unit == Unit::Rate { self.best() * part } else { self.best() / part };
+            let value = if self.unit == CellUnit::Rate { self.best() * part } else { self.best() / part };
             picture.rect((x, bottom + 10.0), (18.0, 12.0), &format!("fill=\"{}\"", of_part(part)), "");
             let said = format!("{} {unit}", self.number(value, None));
             picture.text(x + 22.0, bottom + 20.0, Anchor::Start, &said);

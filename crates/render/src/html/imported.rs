@@ -8,7 +8,7 @@ use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 use analysis::figure::Key;
 use stats::units::size;
 
-use super::write::{Page, Tone};
+use super::write::{HtmlPage, Tone};
 use super::{begin, end, several};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
@@ -40,7 +40,7 @@ pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
     end(page)
 }
 
-fn one(document: &ImportedDocument, page: &mut Page) {
+fn one(document: &ImportedDocument, page: &mut HtmlPage) {
     let tone = if document.status == Status::Complete { Tone::Well } else { Tone::Finding };
     page.answer(tone, &document.verdict);
     page.list(&document.notes);
@@ -69,7 +69,7 @@ fn in_words(key: &Key) -> String {
 }
 
 /// Rates as bars on one scale; of more than a reader looks through the table tells.
-fn bars(document: &ImportedDocument, page: &mut Page) {
+fn bars(document: &ImportedDocument, page: &mut HtmlPage) {
     let rates = document.cases.iter().filter(|case| case.unit == ImportedUnit::BytesPerS);
     let row = |case: &ImportedCase| {
         let rate = case.figure()?;

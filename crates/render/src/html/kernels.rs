@@ -7,7 +7,7 @@ use report::laplace::LaplaceWay;
 use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
@@ -15,7 +15,7 @@ use crate::digits;
 /// So many places have a picture of their own.
 const PLACES: usize = 4;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let mut places: Vec<(&str, &str)> = Vec::new();
     for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
         if place.transfer_share.is_some() && !places.contains(&(&place.row, &place.column)) {
@@ -39,7 +39,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 }
 
 /// The part of each kernel's time that goes to transfers.
-fn shares(document: &Document, row: &str, column: &str, page: &mut Page) {
+fn shares(document: &Document, row: &str, column: &str, page: &mut HtmlPage) {
     let of = |kernel: &KernelFigures| {
         let place = kernel.places.iter().find(|place| place.row == row && place.column == column)?;
         let percent = place.transfer_share? * 100.0;
@@ -67,7 +67,7 @@ fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
 }
 
 /// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths predict.
-fn losses(document: &Document, pair: [&str; 3], page: &mut Page) {
+fn losses(document: &Document, pair: [&str; 3], page: &mut HtmlPage) {
     let [of, far, near] = pair;
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |(kernel, loss): (&KernelFigures, &KernelLoss)| {
@@ -105,7 +105,7 @@ fn losses(document: &Document, pair: [&str; 3], page: &mut Page) {
 }
 
 /// The cells a second of each way of halos.
-fn ways(document: &Document, page: &mut Page) {
+fn ways(document: &Document, page: &mut HtmlPage) {
     let Some(laplace) = &document.laplace else { return };
     let row = |(at, way): (usize, &LaplaceWay)| {
         let Some((rate, ns)) = way.cells_per_s.zip(way.iteration_ns) else {
@@ -131,7 +131,7 @@ fn ways(document: &Document, page: &mut Page) {
     drawn(&title, "Gcell/s", rows, page);
 }
 
-fn drawn(title: &str, axis: &str, rows: Vec<Row>, page: &mut Page) {
+fn drawn(title: &str, axis: &str, rows: Vec<Row>, page: &mut HtmlPage) {
     let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows { title: axis.to_owned(), rows, from_zero: true, ..Rows::default() };
     page.picture(title, &described.join("; "), |wide| rows.drawn(wide));

@@ -3,13 +3,13 @@
 use report::Document;
 use report::loaded_latency::{LoadedLatency, LoadedPoint};
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
-use crate::charts::scale::Unit;
+use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
+use crate::charts::scale::AxisUnit;
 use crate::digits;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let curves: Vec<&LoadedLatency> = document.loaded_latency.iter().filter(|curve| curve.points.len() > 1).collect();
     if curves.is_empty() {
         return;
@@ -22,8 +22,8 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         points: vec![(0.0, 2.0 * idle), (most / 1e9, 2.0 * idle)],
     };
     let plot = Plot {
-        x: Axis { title: "traffic, GB/s".to_owned(), unit: Unit::Number, log: false },
-        y: Axis { title: "latency of a load, ns".to_owned(), unit: Unit::Number, log: false },
+        x: Axis { title: "traffic, GB/s".to_owned(), unit: AxisUnit::Number, log: false },
+        y: Axis { title: "latency of a load, ns".to_owned(), unit: AxisUnit::Number, log: false },
         series: curves.iter().enumerate().map(|(at, curve)| of(at, curve)).collect(),
         // Far above everything it would only make the curve flat.
         references: if highest > 1.5 * idle { vec![twice] } else { Vec::new() },
@@ -35,7 +35,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 }
 
 fn of(at: usize, curve: &LoadedLatency) -> Series {
-    let point = |point: &LoadedPoint| Point {
+    let point = |point: &LoadedPoint| PlotPoint {
         x: point.bytes_per_s / 1e9,
         y: point.latency_ns,
         interval: point.interval_ns.map(|interval| (interval.low, interval.high)),

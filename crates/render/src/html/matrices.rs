@@ -6,7 +6,7 @@ use report::Document;
 use report::matrix::{Compares, Matrix};
 use stats::IdSet;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use super::{contention, heat};
 use crate::digits;
 use crate::terminal::plane_caption;
@@ -16,7 +16,7 @@ const NUMBERED: usize = 24;
 /// Of larger ones nobody sees a cell.
 const MOST: usize = 256;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     for matrix in &document.matrices {
         match matrix.compares {
             Compares::Loaded => continue,
@@ -59,7 +59,7 @@ type Found = (usize, Vec<Option<Result<CellFigure, String>>>);
 
 /// The rows and columns that have to do with a plane.
 fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
-    let unit = if plane.is_time() { heat::Unit::Time } else { heat::Unit::Rate };
+    let unit = if plane.is_time() { heat::CellUnit::Time } else { heat::CellUnit::Rate };
     let all: Vec<Found> = (0..matrix.rows.len())
         .map(|row| (row, (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()))
         .filter(|(_, cells): &Found| cells.iter().any(Option::is_some))
@@ -76,8 +76,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
                 Some(Ok(cell)) => {
                     let half = cell.interval.map(|interval| (interval.high - interval.low) / 2.0);
                     let said = match unit {
-                        heat::Unit::Time => digits::time(cell.median, cell.interval.as_ref()),
-                        heat::Unit::Rate => digits::rate(cell.median, cell.interval.as_ref()),
+                        heat::CellUnit::Time => digits::time(cell.median, cell.interval.as_ref()),
+                        heat::CellUnit::Rate => digits::rate(cell.median, cell.interval.as_ref()),
                     };
                     let known = half.map_or(String::new(), |half| format!(" ± {:.1} %", half / cell.median * 100.0));
                     let is_near =

@@ -41,7 +41,7 @@ pub use nodes::{nodes, nodes_pictures};
 pub use place::{place_pictures, places};
 use report::Document;
 pub use trial::{trial_pictures, trials};
-use write::Page;
+use write::HtmlPage;
 
 use crate::{names, node};
 use svg::escaped;
@@ -64,7 +64,7 @@ pub fn html(runs: &[(String, Document)]) -> String {
 }
 
 /// What differs between runs, where there are several.
-fn together(runs: &[(String, Document)], page: &mut Page) {
+fn together(runs: &[(String, Document)], page: &mut HtmlPage) {
     if let [(_, first), _, ..] = runs {
         let names = file_names(runs);
         let taken = runs.iter().zip(names).filter_map(|((_, document), name)| Run::of(name, document).ok());
@@ -86,14 +86,14 @@ fn file_names(runs: &[(String, Document)]) -> Vec<&str> {
 
 /// The pictures of what differs between runs, each with its title, as SVG files of their own.
 pub fn pictures_together(runs: &[(String, Document)]) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     together(runs, &mut page);
     page.pictures()
 }
 
 /// The pictures of a run's report, each with its title, as SVG files of their own.
 pub fn pictures(document: &Document) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     run(document, 2, &mut page);
     page.pictures()
 }
@@ -111,8 +111,8 @@ fn in_words(runs: &[(String, Document)], key: &Key) -> String {
 }
 
 /// A page up to its first heading.
-fn begin(title: &str) -> Page {
-    let mut page = Page::default();
+fn begin(title: &str) -> HtmlPage {
+    let mut page = HtmlPage::default();
     page.raw(&format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
@@ -125,13 +125,13 @@ fn begin(title: &str) -> Page {
     page
 }
 
-fn end(mut page: Page) -> String {
+fn end(mut page: HtmlPage) -> String {
     page.raw("</main>\n</body>\n</html>\n");
     page.text()
 }
 
 /// One run; its headings are of this level.
-fn run(document: &Document, level: u8, page: &mut Page) {
+fn run(document: &Document, level: u8, page: &mut HtmlPage) {
     page.level = level;
     verdict::draw(document, page);
     // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither is a link's.

@@ -11,12 +11,12 @@ use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
 use stats::units::size;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use super::{begin, end, heat, several};
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, Point, Series};
+use crate::charts::plot::{Axis, Plot, PlotPoint, Series};
 use crate::charts::rows::{Mark, Row, Rows};
-use crate::charts::scale::Unit;
+use crate::charts::scale::AxisUnit;
 use crate::{digits, node};
 
 /// Rows of a table at most; the rest is in the document.
@@ -45,12 +45,12 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
 
 /// The pictures of a run's report, each with its title, as SVG files of their own.
 pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     one(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &MpiDocument, page: &mut Page) {
+fn one(document: &MpiDocument, page: &mut HtmlPage) {
     page.answer(answer_status::of_mpi(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_mpi(document) {
         page.element("p", &format!("Not complete: {incomplete}."));
@@ -79,7 +79,7 @@ fn in_words(key: &Key) -> String {
 }
 
 /// Messages between places: the picture, and a table for each size.
-fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) {
+fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage) {
     if let Some(draw) = node::messages(document) {
         page.picture("Places, and what messages take between them", "every pair is in the tables", draw);
     }
@@ -105,7 +105,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) {
             }
         };
         let table = heat::Table {
-            unit: if is_time { heat::Unit::Time } else { heat::Unit::Rate },
+            unit: if is_time { heat::CellUnit::Time } else { heat::CellUnit::Rate },
             columns: matrix.columns.iter().map(|place| place.name.clone()).collect(),
             rows: (0..matrix.rows.len())
                 .map(|row| {
@@ -121,7 +121,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) {
 }
 
 /// Time and rate over sizes, a line a path and pattern.
-fn curves(pair: &MpiPair, page: &mut Page) {
+fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     let mut all: BTreeMap<(&str, &str), Vec<&MpiCase>> = BTreeMap::new();
     for case in pair.cases.iter().filter(|case| case.counted_ns().is_some() && case.bytes > 0) {
         all.entry((&case.path, &case.pattern)).or_default().push(case);
@@ -142,7 +142,7 @@ fn curves(pair: &MpiPair, page: &mut Page) {
 }
 
 /// Of few sizes the time of a message of each, as bars on one scale a size.
-fn bars(pair: &MpiPair, page: &mut Page) {
+fn bars(pair: &MpiPair, page: &mut HtmlPage) {
     let sizes: BTreeSet<u64> = pair.cases.iter().map(|case| case.bytes).collect();
     for bytes in sizes {
         let row = |(at, case): (usize, &MpiCase)| {
@@ -177,7 +177,7 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
                 true => (rate * ns / ends.high / 1e9, rate * ns / ends.low / 1e9),
                 false => (ends.low, ends.high),
             });
-            Some(Point {
+            Some(PlotPoint {
                 x: case.bytes as f64,
                 y: if is_rate { rate / 1e9 } else { ns },
                 interval,
@@ -193,10 +193,10 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
         Series { colour: series(at), points: cases.iter().filter_map(point).collect(), fit: Vec::new(), name }
     };
     Plot {
-        x: Axis { title: "size of a message".to_owned(), unit: Unit::Size, log: true },
+        x: Axis { title: "size of a message".to_owned(), unit: AxisUnit::Size, log: true },
         y: match is_rate {
-            true => Axis { title: "GB/s".to_owned(), unit: Unit::Number, log: true },
-            false => Axis { title: "time of a message".to_owned(), unit: Unit::Time, log: true },
+            true => Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
+            false => Axis { title: "time of a message".to_owned(), unit: AxisUnit::Time, log: true },
         },
         series: all.iter().enumerate().map(of).collect(),
         references: Vec::new(),
@@ -204,7 +204,7 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
     }
 }
 
-fn figures(document: &MpiDocument, page: &mut Page) {
+fn figures(document: &MpiDocument, page: &mut HtmlPage) {
     let number =
         |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| digits::shown(value / scale, None));
     let cells = |(pair, case): (&MpiPair, &MpiCase)| {
@@ -227,7 +227,7 @@ fn figures(document: &MpiDocument, page: &mut Page) {
 }
 
 /// What MPI does with device memory, operation by operation.
-fn tried(document: &MpiDocument, page: &mut Page) {
+fn tried(document: &MpiDocument, page: &mut HtmlPage) {
     let tried = || document.pairs.iter().flat_map(|pair| pair.operations.iter().map(move |tried| (pair, tried)));
     if tried().next().is_none() {
         return;
@@ -256,7 +256,7 @@ fn tried(document: &MpiDocument, page: &mut Page) {
     page.folded_table("What tells which way it goes", &["witness", "ranks", "says", "on which grounds"], rows);
 }
 
-fn places(document: &MpiDocument, page: &mut Page) {
+fn places(document: &MpiDocument, page: &mut HtmlPage) {
     let seen = |placed: Option<&MpiPlaced>| {
         placed.map_or("not looked at".to_owned(), |placed| {
             let nodes: Vec<String> = placed.pages.keys().map(ToString::to_string).collect();
@@ -285,7 +285,7 @@ fn places(document: &MpiDocument, page: &mut Page) {
     page.folded_table("Where ranks were asked to be and were seen, in their first pair", &header, rows);
 }
 
-fn library(document: &MpiDocument, page: &mut Page) {
+fn library(document: &MpiDocument, page: &mut HtmlPage) {
     let mpi = &document.mpi;
     let mut rows = vec![
         vec!["library".to_owned(), mpi.library.clone().unwrap_or("not started".to_owned())],

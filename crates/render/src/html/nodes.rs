@@ -4,7 +4,7 @@
 use analysis::nodes::{Mark, NodeRow, Nodes};
 use report::Document;
 
-use super::write::{Page, Tone};
+use super::write::{HtmlPage, Tone};
 use super::{begin, end, run};
 use crate::charts::colours::{of_part, series, text_on};
 use crate::charts::rows::{self, Rows};
@@ -68,13 +68,13 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
 
 /// The picture of these nodes' figures, with its title, as an SVG file of its own.
 pub fn nodes_pictures(nodes: &Nodes) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     spread(nodes, &mut page);
     page.pictures()
 }
 
 /// A line a figure with a dot a node, against the median over all nodes.
-fn spread(nodes: &Nodes, page: &mut Page) {
+fn spread(nodes: &Nodes, page: &mut HtmlPage) {
     let row = |(at, column): (usize, &analysis::nodes::NodeColumn)| {
         let mark = |row: &NodeRow| {
             let cell = row.cells[at]?;
@@ -110,7 +110,7 @@ fn spread(nodes: &Nodes, page: &mut Page) {
 }
 
 /// A row a node. A cell has the colour of its part of the column's best; one off the others has a frame and is explained under the pointer.
-fn table(nodes: &Nodes, rows: &[&NodeRow], caption: &str, page: &mut Page) {
+fn table(nodes: &Nodes, rows: &[&NodeRow], caption: &str, page: &mut HtmlPage) {
     let best = |at: usize| {
         let more = nodes.columns[at].unit.more_is_better();
         let values = nodes.rows.iter().filter_map(|row| row.cells[at].map(|cell| cell.value));

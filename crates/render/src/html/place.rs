@@ -3,7 +3,7 @@
 use report::place::{Candidate, MeasuredFinding, PlaceDocument, Turn};
 use stats::interval::median;
 
-use super::write::{Page, Tone};
+use super::write::{HtmlPage, Tone};
 use super::{begin, end};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
@@ -30,13 +30,13 @@ pub fn places(documents: &[(String, PlaceDocument)]) -> String {
 
 /// The pictures of a placement's report, each with its title, as SVG files of their own.
 pub fn place_pictures(document: &PlaceDocument) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     page.level = 2;
     one(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &PlaceDocument, page: &mut Page) {
+fn one(document: &PlaceDocument, page: &mut HtmlPage) {
     let (tone, answer) = place_answer(document);
     let is_open = document.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
     let tone = match tone {
@@ -79,7 +79,7 @@ fn one(document: &PlaceDocument, page: &mut Page) {
 }
 
 /// Every turn of each way on one scale.
-fn turns(document: &PlaceDocument, page: &mut Page) {
+fn turns(document: &PlaceDocument, page: &mut HtmlPage) {
     let row = |(at, candidate): (usize, &Candidate)| {
         let rates: Vec<f64> = candidate.turns.iter().filter_map(Turn::bytes_per_s).collect();
         let middle = median(&rates)?;

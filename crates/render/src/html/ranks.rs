@@ -7,7 +7,7 @@ use report::Document;
 use report::case::{Case, Order};
 use report::row::Row as Figure;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::{digits, names};
@@ -15,7 +15,7 @@ use crate::{digits, names};
 /// Ranks that a reader looks through.
 const RANKS: usize = 64;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     if !document.matrices.is_empty() || document.ranks.len() < 2 {
         return;
     }

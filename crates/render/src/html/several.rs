@@ -13,9 +13,9 @@ use analysis::run::Run;
 use report::document::Tool;
 use report::timestamp::unix_ns;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, Point, Reference, Series};
+use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::charts::scale;
 use crate::compared::verdict;
@@ -28,7 +28,7 @@ const PICTURES: usize = 12;
 /// What a key is called, where documents say it.
 pub(super) type Names<'n> = &'n dyn Fn(&Key) -> String;
 
-pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page) {
+pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     page.level = 2;
     let (Some(first), Some(last)) = (taken.first(), taken.last()) else { return };
     let (first_side, last_side) = (std::slice::from_ref(first), std::slice::from_ref(last));
@@ -76,7 +76,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page
 }
 
 /// Each case's change with its interval; those for the worse first.
-fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut Page) {
+fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     let ratio = |case: &ComparedCase| case.ratio.unwrap_or(case.new / case.base);
     let better = |case: &ComparedCase| if case.unit.more_is_better() { ratio(case) } else { 1.0 / ratio(case) };
     let mut sorted: Vec<&ComparedCase> = cases.iter().collect();
@@ -129,7 +129,7 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut Page) {
 type At<'r> = (f64, f64, &'r str);
 
 /// A line a case and place over all runs, those that moved most first.
-fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut Page) {
+fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     let begun = |run: &Run| unix_ns(&run.started_at).map(|ns| ns as f64 / 86_400e9);
     let begin = runs.iter().filter_map(begun).fold(f64::MAX, f64::min);
     let mut all: BTreeMap<&Key, (Unit, Vec<At<'_>>)> = BTreeMap::new();
@@ -198,7 +198,7 @@ fn one<'s>(
     mut points: Vec<At<'_>>,
     steps: impl Iterator<Item = &'s LevelChange>,
     begin: f64,
-    page: &mut Page,
+    page: &mut HtmlPage,
 ) {
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (factor, title) = match unit {
@@ -208,7 +208,7 @@ fn one<'s>(
         Unit::More | Unit::Less => (1.0, ""),
     };
     let highest = points.iter().map(|point| point.1 / factor).fold(0.0, f64::max);
-    let point = |(at, value, file): &At<'_>| Point {
+    let point = |(at, value, file): &At<'_>| PlotPoint {
         x: *at,
         y: value / factor,
         interval: None,
@@ -226,8 +226,8 @@ fn one<'s>(
         figure(unit, points[points.len() - 1].1)
     );
     let plot = Plot {
-        x: Axis { title: "days after the first run".to_owned(), unit: scale::Unit::Number, log: false },
-        y: Axis { title: title.to_owned(), unit: scale::Unit::Number, log: false },
+        x: Axis { title: "days after the first run".to_owned(), unit: scale::AxisUnit::Number, log: false },
+        y: Axis { title: title.to_owned(), unit: scale::AxisUnit::Number, log: false },
         series: vec![Series {
             name: name.to_owned(),
             colour: series(0),

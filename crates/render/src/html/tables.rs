@@ -9,7 +9,7 @@ use report::row::Row as FigureRow;
 use stats::interval::Interval;
 use stats::units::counted;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::terminal::locality;
@@ -20,14 +20,14 @@ const ROWS: usize = 400;
 /// Results whose blocks are drawn.
 const STRIPS: usize = 60;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     figures(document, page);
     placement(document, page);
     blocks(document, page);
     surroundings(document, page);
 }
 
-fn figures(document: &Document, page: &mut Page) {
+fn figures(document: &Document, page: &mut HtmlPage) {
     let header = ["case", "", "time ", "± 95 % ", "GB/s ", "of the link's limit ", "blocks ", "status"];
     page.folded(&format!("All {}", counted(document.rows.len(), "figure")), |page| {
         page.table("Figures", &header, document.rows.iter().take(ROWS).map(|row| cells(document, row)));
@@ -57,7 +57,7 @@ fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
     ]
 }
 
-fn placement(document: &Document, page: &mut Page) {
+fn placement(document: &Document, page: &mut HtmlPage) {
     let rows = document.ranks.iter().take(ROWS).map(|rank| {
         let seen: Vec<&PlacementSeen> = document
             .cases
@@ -88,7 +88,7 @@ fn placement(document: &Document, page: &mut Page) {
 }
 
 /// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any test names them.
-fn blocks(document: &Document, page: &mut Page) {
+fn blocks(document: &Document, page: &mut HtmlPage) {
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
     let figures = results.filter_map(|(case, result)| Some((case, result, Figure::of(case, result).ok()?)));
     let several: Vec<_> = figures.filter(|(.., figure)| figure.blocks.len() > 1).collect();
@@ -127,7 +127,7 @@ fn blocks(document: &Document, page: &mut Page) {
     });
 }
 
-fn surroundings(document: &Document, page: &mut Page) {
+fn surroundings(document: &Document, page: &mut HtmlPage) {
     let environment = &document.environment;
     let fact = |name: &str, value: String, source: &str| vec![name.to_owned(), value, source.to_owned()];
     let mut facts = vec![

@@ -6,7 +6,7 @@ use report::TrialDocument;
 use report::trial::{TrialMetric, TrialOutcome, TrialRun, TrialVerdict};
 use stats::IdSet;
 
-use super::write::Page;
+use super::write::HtmlPage;
 use super::{begin, end};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
@@ -36,12 +36,12 @@ pub fn trials(trials: &[(String, TrialDocument)]) -> String {
 
 /// The pictures of a trial's report, each with its title, as SVG files of their own.
 pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
-    let mut page = Page::keeping();
+    let mut page = HtmlPage::keeping();
     one(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &TrialDocument, page: &mut Page) {
+fn one(document: &TrialDocument, page: &mut HtmlPage) {
     page.answer(answer_status::of_trial(document).into(), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {
         page.list(&[format!("Not complete: {incomplete}.")]);
@@ -63,7 +63,7 @@ fn titled(metric: &TrialMetric) -> String {
 }
 
 /// Each variant's difference from the baseline with its interval, beside what does not matter.
-fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
+fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
     let found = || document.comparisons.iter().filter(|found| found.metric == metric.name);
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let row = |found: &report::trial::TrialComparison| {
@@ -103,7 +103,7 @@ fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) 
 }
 
 /// Every counted run as a dot.
-fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
+fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
     let value = |run: &TrialRun| match run.metrics.get(&metric.name) {
         Some(value) => Some(*value),
         None if metric.name == "wall" => Some(run.wall_s),
@@ -132,7 +132,7 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
     page.picture(&format!("Every run: {}", titled(metric)), &described.join("; "), |wide| rows.drawn(wide));
 }
 
-fn tables(document: &TrialDocument, page: &mut Page) {
+fn tables(document: &TrialDocument, page: &mut HtmlPage) {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| digits::shown(value, None));
     let rows = document.rows.iter().map(|row| {
         let found =

@@ -7,13 +7,13 @@ use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
-use super::write::{Page, Tone};
+use super::write::{HtmlPage, Tone};
 use crate::names;
 
 /// So many sentences stand open.
 const SENTENCES: usize = 8;
 
-pub(super) fn draw(document: &Document, page: &mut Page) {
+pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let (tone, state) = state(document);
     let own = || if document.matrices.is_empty() { analysis::answer::answer(document) } else { Vec::new() };
     let mut said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };

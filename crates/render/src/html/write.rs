@@ -21,7 +21,7 @@ pub(super) enum Tone {
 
 /// The page so far.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct HtmlPage {
     html: String,
     /// The level of the headings of the present run: 2 or 3.
     pub(super) level: u8,
@@ -29,7 +29,7 @@ pub(super) struct Page {
     kept: Option<Vec<(String, String)>>,
 }
 
-impl Page {
+impl HtmlPage {
     /// A page that keeps its pictures as files of their own.
     pub(super) fn keeping() -> Self {
         Self { kept: Some(Vec::new()), ..Self::default() }

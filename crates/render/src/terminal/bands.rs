@@ -5,7 +5,7 @@ use report::Document;
 use report::matrix::Matrix;
 use stats::interval::median;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::Page;
 use super::plane::{caption, interval, shade, show};
 
@@ -42,7 +42,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
         marks.push(header.len());
         header.push(String::new());
     }
-    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     let all = cells.iter().flatten().flatten();
     let how = format!("{band} cores a band, the median of their pairs; every pair is in the document");

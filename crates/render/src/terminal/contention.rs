@@ -7,7 +7,7 @@ use report::contention::Penalty;
 use report::settings::{Direction, MemoryKind};
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
 use super::words;
@@ -27,7 +27,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     page.blank();
 }
 
-fn grid(penalties: &[Penalty]) -> Grid {
+fn grid(penalties: &[Penalty]) -> TextGrid {
     let several = |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
     let sizes = several(|a, b| a.bytes != b.bytes);
     let memories = several(|a, b| a.memory != b.memory);
@@ -40,7 +40,7 @@ fn grid(penalties: &[Penalty]) -> Grid {
     let decimals = RateDecimals::for_smallest(rates);
     let mut header = [&labels[..], &["alone", "at once", "change"]].concat();
     header.extend(compared.then_some("95 % interval"));
-    let mut grid = Grid::new(labels.len(), &header);
+    let mut grid = TextGrid::new(labels.len(), &header);
     for (penalties, rest) in by_case(penalties) {
         for penalty in penalties {
             let mut cells = vec![penalty.rank.to_string()];

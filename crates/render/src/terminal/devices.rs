@@ -7,7 +7,7 @@ use report::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
 use stats::{IdSet, units};
 
 use super::alike::{self, alike};
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::{hosts, words};
 use report::{Document, Known};
@@ -104,7 +104,7 @@ impl Columns {
         Self { gpus, names: devices.iter().any(|device| device.name != devices[0].name) }
     }
 
-    fn grid(&self, devices: &[&Device], with_uuid: bool) -> Grid {
+    fn grid(&self, devices: &[&Device], with_uuid: bool) -> TextGrid {
         let mut header = vec![if self.gpus { "GPU" } else { "index" }];
         header.extend(self.names.then_some("name"));
         header.push(if self.gpus { "PCI address" } else { "device" });
@@ -113,7 +113,7 @@ impl Columns {
         header.push("memory");
         header.extend(self.gpus.then_some("node"));
         // All of them are labels: nothing here is compared by its decimal point.
-        let mut grid = Grid::new(header.len(), &header);
+        let mut grid = TextGrid::new(header.len(), &header);
         devices.iter().for_each(|device| grid.row(self.cells(device, with_uuid), Vec::new()));
         grid
     }

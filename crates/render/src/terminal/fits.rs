@@ -5,7 +5,7 @@ use report::sweep_fit::{SweepFit, SweepLine};
 use stats::interval::Interval;
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::words;
 use crate::digits;
@@ -14,7 +14,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.fits.is_empty() {
         return;
     }
-    let mut grid = Grid::new(2, &["", "memory", "latency α", "± 95 %", "rate β GB/s", "± 95 %", "half rate n½ at"]);
+    let mut grid = TextGrid::new(2, &["", "memory", "latency α", "± 95 %", "rate β GB/s", "± 95 %", "half rate n½ at"]);
     grid.caption("Time against size: t = α + n/β".to_owned());
     for fit in &document.fits {
         let name = format!("{}{}", of_rank(document, fit.rank), words::direction(fit.direction));

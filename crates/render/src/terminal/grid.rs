@@ -9,7 +9,7 @@ use stats::printable;
 use super::page::{Page, Tone};
 
 /// Rows under one header.
-pub struct Grid {
+pub struct TextGrid {
     header: Vec<String>,
     /// How many columns, from the left, are labels: left-aligned, and kept when words replace the numbers.
     labels: usize,
@@ -30,7 +30,7 @@ const INDENT: &str = "    ";
 const GAP: u16 = 2;
 const GAP_TO_MARKS: u16 = 1;
 
-impl Grid {
+impl TextGrid {
     /// A grid without rows: the first `labels` columns are labels.
     pub fn new(labels: usize, header: &[&str]) -> Self {
         let header = header.iter().map(|&name| cell(name.to_owned())).collect();
@@ -182,14 +182,14 @@ fn draw_row(page: &mut Page, line: String, notes: Vec<(Tone, String)>) {
 mod tests {
     use super::*;
 
-    fn grid() -> Grid {
-        let mut grid = Grid::new(1, &["direction", "ms", "GB/s"]);
+    fn grid() -> TextGrid {
+        let mut grid = TextGrid::new(1, &["direction", "ms", "GB/s"]);
         grid.caption("pinned".into());
         grid.row(vec!["H2D".into(), "5.30".into(), "23.5".into()], vec![(Tone::Warning, "drift".into())]);
         grid
     }
 
-    fn text(grid: Grid, width: usize) -> String {
+    fn text(grid: TextGrid, width: usize) -> String {
         let mut page = Page::new(width);
         grid.draw(&mut page);
         page.finish(false)
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn marks_stand_close_behind_their_number_and_leave_the_points_in_line() {
-        let mut grid = Grid::new(1, &["size", "GB/s", "", "GB/s"]);
+        let mut grid = TextGrid::new(1, &["size", "GB/s", "", "GB/s"]);
         grid.marks(vec![2]);
         grid.row(["4 B", "0.1", "dn", "0.1"].map(String::from).to_vec(), Vec::new());
         grid.row(["8 B", "10.2", "", "10.2"].map(String::from).to_vec(), Vec::new());
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn columns_that_can_be_spared_go_in_turn_until_the_grid_fits() {
         let drawn = |width: usize| {
-            let mut grid = Grid::new(2, &["rank", "node", "mean", "p99", "GB/s", ""]);
+            let mut grid = TextGrid::new(2, &["rank", "node", "mean", "p99", "GB/s", ""]);
             grid.marks(vec![5]);
             grid.row(["0", "3", "1.000", "1.500", "23.5", "d"].map(String::from).to_vec(), Vec::new());
             grid.words(vec!["1".into(), "3".into()], Tone::Bad, "FAILED".into());
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn without_numbers_there_is_no_header_for_them() {
-        let mut grid = Grid::new(1, &["", "ms"]);
+        let mut grid = TextGrid::new(1, &["", "ms"]);
         grid.words(vec!["H2D".into()], Tone::Bad, "FAILED".into());
         assert_eq!(text(grid, 80), "    H2D  FAILED\n");
     }

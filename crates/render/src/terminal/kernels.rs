@@ -6,7 +6,7 @@ use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 use stats::units::carried;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 
 /// A run on data that stays on the device takes at least so long, or its rate is that of its launch.
@@ -38,7 +38,7 @@ fn rates(document: &Document, row: &str, column: &str, page: &mut Page) {
         true => &["", "with transfers", "± 95 %", "alone", "± 95 %", "", "in transfers"],
         false => &["", "rate", "± 95 %", ""],
     };
-    let mut grid = Grid::new(1, header);
+    let mut grid = TextGrid::new(1, header);
     let iterations = found.iter().map(|(kernel, _)| kernel.iterations).max().unwrap_or(1);
     let runs = if iterations > 1 { format!(", {iterations} iterations") } else { String::new() };
     grid.caption(match on_gpu {
@@ -81,7 +81,7 @@ fn both_clocks(document: &Document, row: &str, column: &str, page: &mut Page) {
         return;
     }
     let header = ["", "with transfers", "host's", "alone", "host's", ""];
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     grid.caption(format!("{column}, host memory of {row}: time by the GPU's clock and by the host's"));
     for (name, place) in found {
         // A round that the host's clock timed has no time by the GPU's.
@@ -114,7 +114,7 @@ fn losses(document: &Document, page: &mut Page) {
             true => &["", "takes longer", "95 % interval", "predicted", "below 1 % from"],
             false => &["", "takes longer", "95 % interval"],
         };
-        let mut grid = Grid::new(1, header);
+        let mut grid = TextGrid::new(1, header);
         grid.caption(format!("{of}: {far} instead of {near}"));
         for (kernel, loss) in all.iter().filter(|(_, loss)| [&loss.of[..], &loss.far, &loss.near] == [of, far, near]) {
             let interval =

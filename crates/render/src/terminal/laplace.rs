@@ -3,7 +3,7 @@
 use report::Document;
 use report::laplace::LaplaceWay;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 
 /// Draws it, where the document has one.
@@ -14,7 +14,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         true => &["", "µs an iteration", "± 95 %", "Gcell/s", "GB/s", "residual"],
         false => &["", "µs an iteration", "± 95 %", "Gcell/s", "GB/s", "in halos", "residual"],
     };
-    let mut grid = Grid::new(1, header);
+    let mut grid = TextGrid::new(1, header);
     let precision = if laplace.cell_bytes == 4 { "single" } else { "double" };
     let after = laplace.ways.iter().find_map(|way| way.residual_after_iterations);
     let after = after.map_or(String::new(), |after| format!("; residual after {after} iterations"));

@@ -8,14 +8,14 @@ use stats::IdSet;
 use stats::interval::Interval;
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::{plane, words};
 
 /// Draws the matrix, where it is one of loaded latency; whether it is.
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> bool {
     let Some(Figures { time, rate, rows }) = figures(document, matrix) else { return false };
-    let mut grid = Grid::new(1, &["", "traffic GB/s", "± 95 %", "latency ns", "± 95 %", "of idle"]);
+    let mut grid = TextGrid::new(1, &["", "traffic GB/s", "± 95 %", "latency ns", "± 95 %", "of idle"]);
     let pus = |row: usize| matrix.rows.get(row).map(|row| row.pus.clone()).unwrap_or_default();
     let loader = pus(0);
     let others: IdSet = pus(matrix.rows.len().saturating_sub(1)).iter().filter(|pu| !loader.contains(*pu)).collect();

@@ -8,7 +8,7 @@ use report::Document;
 use report::matrix::{Compares, Matrix};
 
 use super::bands;
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::loaded;
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption, interval, shade, show};
@@ -84,7 +84,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
     if with_sum {
         header.push("sum".to_owned());
     }
-    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
     grid.caption(format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, cells)));

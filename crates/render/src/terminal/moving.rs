@@ -8,7 +8,7 @@ use report::settings::{Direction, MemoryKind};
 use stats::interval::Interval;
 use stats::units::size;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
 use super::words;
@@ -64,7 +64,7 @@ pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direc
     let touches = touches(document, direction);
     let columns = touches.iter().flat_map(|(touch, _)| [said(*touch, direction), "%"]);
     let header: Vec<&str> = head(document).into_iter().chain(columns).collect();
-    let mut grid = Grid::new(head(document).len(), &header);
+    let mut grid = TextGrid::new(head(document).len(), &header);
     grid.caption(format!(
         "{} memory touched by the {}: GB/s, and % of its pages that lie with the GPU afterwards",
         words::memory(memory),

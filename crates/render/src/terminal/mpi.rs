@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use analysis::mpi_figure::mpi_figure;
 use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::table::Style;
 
@@ -105,7 +105,7 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
     };
     page.line(Tone::Faint, format!("  {what}"));
     let heads: Vec<&str> = ["size"].into_iter().chain(paths.iter().map(|(_, head)| *head)).collect();
-    let mut grid = Grid::new(1, &heads);
+    let mut grid = TextGrid::new(1, &heads);
     let sizes: BTreeSet<u64> = cases.iter().map(|case| case.bytes).collect();
     for bytes in sizes {
         let cell = |path: &str| {
@@ -166,7 +166,7 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
     let with_threads = document.ranks.iter().any(|rank| !rank.gpu_threads.is_empty());
     let mut heads = vec!["rank", "host", "PU", "memory node", "GPU", "locality"];
     heads.extend(with_threads.then_some("PUs of its GPU threads"));
-    let mut grid = Grid::new(heads.len(), &heads);
+    let mut grid = TextGrid::new(heads.len(), &heads);
     for rank in &document.ranks {
         let gpu = rank.gpu.map_or_else(
             || "none".to_owned(),

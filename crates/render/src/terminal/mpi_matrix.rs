@@ -5,7 +5,7 @@ use analysis::mpi_matrix::{MpiMatrixFigures, MpiPlane};
 use report::MpiDocument;
 use report::mpi::MpiMatrix;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, part_shade};
 
@@ -33,7 +33,7 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
         return grid.draw(page);
     }
     // Too many places for their figures, which the document has: the pattern alone.
-    let mut grid = Grid::new(1, &["", ""]);
+    let mut grid = TextGrid::new(1, &["", ""]);
     grid.marks(vec![2]);
     grid.caption(format!("{}; columns in the order of the rows", plane.name()));
     if matrix.rows != matrix.columns {
@@ -49,7 +49,7 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
 }
 
 /// A row for each place, a column for each place, and what stands between them.
-fn numbers(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Grid {
+fn numbers(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> TextGrid {
     let mut header = vec![String::new()];
     let mut marks = Vec::new();
     for column in &matrix.columns {
@@ -57,7 +57,7 @@ fn numbers(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Grid
         marks.push(header.len());
         header.push(String::new());
     }
-    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     grid.caption(plane.name());
     for (row, place) in matrix.rows.iter().enumerate() {

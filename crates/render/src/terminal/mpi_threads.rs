@@ -4,7 +4,7 @@ use analysis::mpi_figure::{gbs, mpi_figure};
 use analysis::mpi_threads::{COPIES, PATHS, copies, of, sizes};
 use report::mpi::MpiPair;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 
 pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
@@ -16,7 +16,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
         Tone::Faint,
         "  beside a thread of each rank that copies to its GPU and back: time one way, and the copies' GB/s".to_owned(),
     );
-    let mut grid = Grid::new(1, &["size", "no copies", "near", "its GB/s", "apart", "its GB/s"]);
+    let mut grid = TextGrid::new(1, &["size", "no copies", "near", "its GB/s", "apart", "its GB/s"]);
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), gbs);
     for bytes in sizes {
         let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));

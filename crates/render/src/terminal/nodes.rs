@@ -11,7 +11,7 @@ use report::node::Difference;
 use report::outlier_node::OutlierNode;
 use stats::{IdSet, units};
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::{groups, is_sweep};
 use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
@@ -34,7 +34,7 @@ pub(super) fn draw(document: &Document, quiet: bool, page: &mut Page) {
     differences(document, page);
 }
 
-fn rates(document: &Document) -> Grid {
+fn rates(document: &Document) -> TextGrid {
     let mut cases: Vec<(String, &Case)> = Vec::new();
     for group in groups(document) {
         let largest = group.cases.iter().map(|case| case.bytes).max();
@@ -51,7 +51,7 @@ fn rates(document: &Document) -> Grid {
     let decimals = RateDecimals::for_smallest(lowest.map(|aggregate| aggregate.min_bytes_per_s));
 
     let header = ["node", "host", "ranks", "sum", "min", "mean", "max", "slowest", "imbalance", "overlap"];
-    let mut grid = Grid::new(3, &header);
+    let mut grid = TextGrid::new(3, &header);
     for (caption, case) in cases {
         grid.caption(caption);
         let picked = picked::nodes(document, case);
@@ -65,7 +65,7 @@ fn rates(document: &Document) -> Grid {
     grid
 }
 
-fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: RateDecimals, grid: &mut Grid) {
+fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: RateDecimals, grid: &mut TextGrid) {
     let mut cells = vec![row.node.to_string(), hosts::name(document, row.node).to_owned()];
     let ranks = document.ranks.iter().filter(|rank| rank.node == row.node).map(|rank| rank.rank);
     cells.push(ranks.collect::<IdSet>().to_string());

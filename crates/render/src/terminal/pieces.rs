@@ -10,7 +10,7 @@ use report::settings::Direction;
 use stats::interval::{Interval, median};
 use stats::units::size;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::numbers::TimeUnit;
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
@@ -65,7 +65,7 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
     for way in &ways {
         header.extend([way.name(), "µs"]);
     }
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     let all = document.settings.sizes_bytes.len();
     let part = if sizes.len() < all { format!(", {} of {all} sizes", sizes.len()) } else { String::new() };
     grid.caption(format!(
@@ -111,7 +111,7 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
 fn busy(document: &Document, (rank, direction): (&Rank, Direction), page: &mut Page) {
     let ways = ways(document);
     let header: Vec<&str> = std::iter::once("piece").chain(ways.iter().map(|way| way.name())).collect();
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     let who = who(document, rank);
     grid.caption(format!("{who}{}: % of the time in which the host is in calls or packs", words::direction(direction)));
     let part = |result: &RankResult| {

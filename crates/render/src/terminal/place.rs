@@ -6,7 +6,7 @@ use stats::compare::TwoSampleVerdict;
 use stats::interval::median;
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::table::Style;
@@ -60,7 +60,7 @@ fn places(candidate: &Candidate, page: &mut Page) {
     // A column that says nothing of any rank is left out.
     let has_nic = candidate.places.iter().any(|place| place.nic.is_some());
     let header: Vec<&str> = header.into_iter().filter(|name| has_nic || *name != "NIC").collect();
-    let mut grid = Grid::new(header.len(), &header);
+    let mut grid = TextGrid::new(header.len(), &header);
     for place in &candidate.places {
         grid.row(row(place, has_nic), Vec::new());
     }
@@ -152,7 +152,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     let leader = measured.leader.as_deref();
     let against = leader.map_or("against".to_owned(), |leader| format!("against {leader}"));
     let header = ["placement", "turns", "H2D", "D2H", "both ways", "slowest rank", &against];
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     for candidate in &document.candidates {
         let name = candidate.name.clone();
         if candidate.turns.is_empty() {

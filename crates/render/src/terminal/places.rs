@@ -11,7 +11,7 @@ use report::rank::Rank;
 use report::result::RankResult;
 
 use super::alike::{self, alike};
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::{hosts, placement, words};
 
@@ -24,7 +24,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let several = hosts::are_several(document);
     let on_gpus = devices.values().any(|device| device.kind != DeviceKind::HostMemory);
     let (labels, header) = header(several, on_gpus);
-    let mut grid = Grid::new(labels, &header);
+    let mut grid = TextGrid::new(labels, &header);
     let row = |rank: &Rank| -> Row {
         let results = results.get(&rank.rank).map(Vec::as_slice).unwrap_or_default();
         let device = devices.get(rank.asked.device.as_str()).copied();

@@ -6,7 +6,7 @@ use report::rank::Rank;
 use stats::flag::Flag;
 
 use super::figures::{self, Figures};
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
@@ -43,10 +43,10 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
 }
 
 /// A line a direction, under a caption for each size, kind of memory, clock and order.
-fn grid(document: &Document, rank: &Rank) -> Grid {
+fn grid(document: &Document, rank: &Rank) -> TextGrid {
     let figures = Figures::of(document);
     let header = [vec![String::new()], figures.header()].concat();
-    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     let mut timed = Vec::new();
     for group in groups(document) {
         grid.caption(group.caption);

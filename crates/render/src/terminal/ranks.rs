@@ -12,7 +12,7 @@ use stats::IdSet;
 use stats::flag::Flag;
 
 use super::figures::{self, Figures};
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
@@ -38,7 +38,7 @@ struct Labels {
 /// A longer list of ranks stands with the words, not before them.
 const WIDEST_LIST: usize = 9;
 
-fn grid(document: &Document) -> Grid {
+fn grid(document: &Document) -> TextGrid {
     let figures = Figures::of(document);
     let several = hosts::are_several(document);
     let gpu = several && document.devices.iter().any(|device| device.kind == DeviceKind::Gpu);
@@ -52,7 +52,7 @@ fn grid(document: &Document) -> Grid {
     header.extend(figures.header());
     let mark = header.len();
     header.extend(labels.flags.then(String::new));
-    let mut grid = Grid::new(count, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(count, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(labels.flags.then_some(mark).into_iter().collect());
 
     let mut timed = Vec::new();
@@ -77,7 +77,7 @@ fn rows<'a>(
     case: &'a Case,
     figures: &Figures,
     labels: &Labels,
-    grid: &mut Grid,
+    grid: &mut TextGrid,
 ) -> Vec<&'a report::result::BlockSample> {
     let picked = picked::ranks(document, case);
     let mut said: Vec<(Tone, String, IdSet)> = Vec::new();

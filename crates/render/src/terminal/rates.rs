@@ -7,7 +7,7 @@ use report::case::Case;
 use stats::interval::Interval;
 use stats::summary::Summary;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
 use super::shown::{Shown, shown};
@@ -27,7 +27,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             _ => format!("{} {}", words::direction(case.direction), stats::units::size(case.bytes)),
         };
         let header: Vec<String> = [String::new()].into_iter().chain(columns.iter().map(name)).collect();
-        let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
         let mut ranks: Vec<u32> = document.ranks.iter().map(|rank| rank.rank).collect();
         let all = ranks.len();
         if all > MOST {

@@ -5,7 +5,7 @@ use analysis::reference_fits::{Fit, fits};
 use report::Document;
 use stats::units::{duration_ns, size};
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 
 /// The lines of the figures that fit; none where nothing fits.
@@ -86,7 +86,7 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
         },
     );
     page.blank();
-    let mut grid = Grid::new(5, &["what", "by", "memory", "size", "place", "figures", "source"]);
+    let mut grid = TextGrid::new(5, &["what", "by", "memory", "size", "place", "figures", "source"]);
     let mut of = None;
     for one in shown {
         let hardware = one.link.as_ref().map_or(one.gpu.clone(), |link| format!("{} on {link}", one.gpu));

@@ -14,7 +14,7 @@ use stats::flag::Flag;
 use stats::summary::Summary;
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::{Group, groups};
 use super::numbers::{self, RateDecimals, TimeUnit};
 use super::page::{Page, Tone};
@@ -41,7 +41,7 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
     }
 }
 
-fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
+fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
     let columns: Vec<Column> = directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
     let summaries = || columns.iter().flat_map(Column::summaries);
     let unit = TimeUnit::for_sweep(summaries().map(|summary| summary.median_ns));
@@ -57,7 +57,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> Grid {
             header.push(String::new());
         }
     }
-    let mut grid = Grid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
     grid.marks(marks);
     grid.caption(group.caption.clone());
     let sizes: BTreeSet<u64> = columns.iter().flat_map(|column| column.by_size.keys().copied()).collect();
@@ -107,7 +107,7 @@ impl<'a> Column<'a> {
 
 /// The line of a size. Words that stand for all its directions take the place of its numbers; others follow it, each with
 /// the directions they are said of.
-fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimals, grid: &mut Grid) {
+fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimals, grid: &mut TextGrid) {
     let mut cells = vec![units::size(bytes)];
     let mut said: Vec<(Tone, &str, Vec<&str>)> = Vec::new();
     for column in columns {

@@ -4,7 +4,7 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use stats::units;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::groups::{groups, is_sweep};
 use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
@@ -20,13 +20,13 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     }
 }
 
-fn aggregates(document: &Document) -> Grid {
+fn aggregates(document: &Document) -> TextGrid {
     let sweep = is_sweep(document);
     let rates = document.cases.iter().filter_map(|case| case.aggregate.as_ref());
     let decimals = RateDecimals::for_smallest(rates.map(|aggregate| aggregate.min_bytes_per_s));
     let labels: &[&str] = if sweep { &["size", ""] } else { &[""] };
     let numbers = ["sum", "mean", "lowest", "slowest", "highest", "imbalance", "overlap", "start skew"];
-    let mut grid = Grid::new(labels.len(), &[labels, &numbers].concat());
+    let mut grid = TextGrid::new(labels.len(), &[labels, &numbers].concat());
     for group in groups(document) {
         let mut cases: Vec<&Case> = group.cases.into_iter().filter(|case| case.order == Order::Simultaneous).collect();
         if cases.is_empty() {
@@ -45,7 +45,7 @@ fn aggregates(document: &Document) -> Grid {
     grid
 }
 
-fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut Grid) {
+fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals: RateDecimals, grid: &mut TextGrid) {
     let all = document.ranks.len();
     let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let measured = case.ranks.iter().filter(|result| result.summary().is_some()).count();

@@ -3,7 +3,7 @@
 use report::trial::{TrialComparison, TrialDocument, TrialMetric, TrialRow, TrialVerdict};
 use stats::units::counted;
 
-use super::grid::Grid;
+use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::table::Style;
 
@@ -57,7 +57,7 @@ fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
     let median = format!("{}{unit}", metric.name);
     let header =
         ["variant", "runs", "not counted", median.as_str(), "± 95 %", "against baseline", "95 % interval", "verdict"];
-    let mut grid = Grid::new(1, &header);
+    let mut grid = TextGrid::new(1, &header);
     for row in document.rows.iter().filter(|row| row.metric == metric.name) {
         let found =
             document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
