@@ -49,7 +49,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Standing",
     "State",
     "Told",
-    "Tone",
     "Trouble",
     "Variant",
     "Verdict",

@@ -1,5 +1,6 @@
 //! A report of imported documents: what was imported and that nothing of it is verified, the figures, and what the outputs say of the runs.
 
+use analysis::answer_status::AnswerStatus;
 use analysis::imported::run;
 use report::ImportedDocument;
 use report::document::Status;
@@ -8,7 +9,7 @@ use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 use analysis::figure::Key;
 use stats::units::size;
 
-use super::write::{HtmlPage, Tone};
+use super::write::HtmlPage;
 use super::{begin, end, several};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
@@ -41,7 +42,7 @@ pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
 }
 
 fn one(document: &ImportedDocument, page: &mut HtmlPage) {
-    let tone = if document.status == Status::Complete { Tone::Well } else { Tone::Finding };
+    let tone = if document.status == Status::Complete { AnswerStatus::Well } else { AnswerStatus::Finding };
     page.answer(tone, &document.verdict);
     page.list(&document.notes);
     bars(document, page);

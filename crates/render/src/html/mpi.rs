@@ -51,7 +51,7 @@ pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
 }
 
 fn one(document: &MpiDocument, page: &mut HtmlPage) {
-    page.answer(answer_status::of_mpi(document).into(), &document.verdict);
+    page.answer(answer_status::of_mpi(document), &document.verdict);
     if let Some(incomplete) = Incomplete::of_mpi(document) {
         page.element("p", &format!("Not complete: {incomplete}."));
     }

@@ -1,10 +1,11 @@
 //! Many nodes on one page: which are unlike the others and why, every node's figure against the median of all, then a row a node and a column a figure. The runs that the
 //! page is of are folded behind it, those of marked nodes first.
 
+use analysis::answer_status::AnswerStatus;
 use analysis::nodes::{Mark, NodeRow, Nodes};
 use report::Document;
 
-use super::write::{HtmlPage, Tone};
+use super::write::HtmlPage;
 use super::{begin, end, run};
 use crate::charts::colours::{of_part, series, text_on};
 use crate::charts::rows::{self, Rows};
@@ -28,9 +29,9 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     let (tone, answer) = nodes_answer(nodes);
     let is_judged = nodes.not_judged.is_empty() || nodes.rows.iter().any(|row| row.mark != Mark::Well);
     let tone = match tone {
-        page::Tone::Bad | page::Tone::Warning => Tone::Finding,
-        _ if !is_judged => Tone::Undecided,
-        _ => Tone::Well,
+        page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
+        _ if !is_judged => AnswerStatus::Undecided,
+        _ => AnswerStatus::Well,
     };
     page.answer(tone, &[answer]);
     let mut said: Vec<String> =

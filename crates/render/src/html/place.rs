@@ -1,9 +1,10 @@
 //! A report of placements: the answer, the node in the recommended way with what its ranks get, every turn of each way as a dot, then places and lines to paste, folded.
 
+use analysis::answer_status::AnswerStatus;
 use report::place::{Candidate, MeasuredFinding, PlaceDocument, Turn};
 use stats::interval::median;
 
-use super::write::{HtmlPage, Tone};
+use super::write::HtmlPage;
 use super::{begin, end};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
@@ -40,9 +41,9 @@ fn one(document: &PlaceDocument, page: &mut HtmlPage) {
     let (tone, answer) = place_answer(document);
     let is_open = document.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
     let tone = match tone {
-        _ if is_open => Tone::Undecided,
-        page::Tone::Bad | page::Tone::Warning => Tone::Finding,
-        _ => Tone::Well,
+        _ if is_open => AnswerStatus::Undecided,
+        page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
+        _ => AnswerStatus::Well,
     };
     let mut said = vec![answer];
     said.extend(document.command.as_ref().map(|line| line.text.clone()));

@@ -43,7 +43,7 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
                 },
             );
             let summary = format!("{} against {}: {said}", last.name, first.name);
-            page.answer(answer_status::of_counts(&comparison.counts).into(), &[summary]);
+            page.answer(answer_status::of_counts(&comparison.counts), &[summary]);
             differences(&comparison.cases, names, page);
             let differing = comparison
                 .differing

@@ -42,7 +42,7 @@ pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
 }
 
 fn one(document: &TrialDocument, page: &mut HtmlPage) {
-    page.answer(answer_status::of_trial(document).into(), &document.verdict);
+    page.answer(answer_status::of_trial(document), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {
         page.list(&[format!("Not complete: {incomplete}.")]);
     }

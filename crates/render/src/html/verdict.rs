@@ -1,5 +1,6 @@
 //! The answer of a run, before any picture: its sentences, in the colour of their standing, and warnings and missing ranks below.
 
+use analysis::answer_status::{self, AnswerStatus};
 use std::collections::BTreeMap;
 
 use analysis::figure::said;
@@ -7,7 +8,7 @@ use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
-use super::write::{HtmlPage, Tone};
+use super::write::HtmlPage;
 use crate::names;
 
 /// So many sentences stand open.
@@ -21,7 +22,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     match (slow.is_empty(), tone) {
         (false, _) => drop(said.splice(0..0, slow)),
         // The first sentence is what the reader takes away: that it did not end well, then.
-        (true, Tone::Finding) => said.insert(0, state.clone()),
+        (true, AnswerStatus::Finding) => said.insert(0, state.clone()),
         _ if said.is_empty() => said.push(state.clone()),
         _ => {}
     }
@@ -62,7 +63,7 @@ fn slower(document: &Document) -> Vec<String> {
 }
 
 /// How the run ended, in one sentence.
-fn state(document: &Document) -> (Tone, String) {
+fn state(document: &Document) -> (AnswerStatus, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &document.rows {
         *counts.entry(said(row.status)).or_default() += 1;
@@ -72,7 +73,7 @@ fn state(document: &Document) -> (Tone, String) {
     let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
     let few = analysis::few_blocks::said(document);
-    let well = analysis::answer_status::of_result(document).into();
+    let well = answer_status::of_result(document);
     let words = match document.status {
         Status::Complete => format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}."))),
         Status::Running => format!("Still running, or killed. {figures}."),

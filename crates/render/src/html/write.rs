@@ -1,5 +1,6 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
+use analysis::answer_status::AnswerStatus;
 use svg::Picture;
 use svg::escaped;
 use svg::text_metrics::TEXT;
@@ -7,17 +8,6 @@ use svg::text_metrics::TEXT;
 /// The widths that a picture is laid out for, px: of a page, and of a telephone or a narrow column.
 pub(super) const WIDE: f64 = 760.0;
 pub(super) const NARROW: f64 = 352.0;
-
-/// How a sentence is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
-    /// All is well, or the question is answered.
-    Well,
-    /// Something is not as it should be.
-    Finding,
-    /// The figures do not decide.
-    Undecided,
-}
 
 /// The page so far.
 #[derive(Default)]
@@ -60,12 +50,12 @@ impl HtmlPage {
         self.raw(&format!("<{name}>{}</{name}>\n", escaped(text)));
     }
 
-    /// The answer: its first sentence stands out, in the colour of its tone; the others follow.
-    pub(super) fn answer(&mut self, tone: Tone, sentences: &[String]) {
-        let class = match tone {
-            Tone::Well => "",
-            Tone::Finding => " finding",
-            Tone::Undecided => " undecided",
+    /// The answer: its first sentence stands out, in the colour of its status; the others follow.
+    pub(super) fn answer(&mut self, status: AnswerStatus, sentences: &[String]) {
+        let class = match status {
+            AnswerStatus::Well => "",
+            AnswerStatus::Finding => " finding",
+            AnswerStatus::Undecided => " undecided",
         };
         for (at, sentence) in sentences.iter().enumerate() {
             match at {
@@ -151,14 +141,4 @@ impl HtmlPage {
 
 fn class(is_number: bool) -> &'static str {
     if is_number { " class=\"n\"" } else { "" }
-}
-
-impl From<analysis::answer_status::AnswerStatus> for Tone {
-    fn from(standing: analysis::answer_status::AnswerStatus) -> Self {
-        match standing {
-            analysis::answer_status::AnswerStatus::Well => Self::Well,
-            analysis::answer_status::AnswerStatus::Finding => Self::Finding,
-            analysis::answer_status::AnswerStatus::Undecided => Self::Undecided,
-        }
-    }
 }
