@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use device::{BytePattern, CallError, CopyBy, DeviceError, Difference, PeerCopier, PeerEnd, PeerPath};
+use device::{BytePattern, CallError, CopyBy, DeviceError, Mismatch, PeerCopier, PeerEnd, PeerPath};
 
 use crate::areas::copy_threads;
 use crate::context::Context;
@@ -68,14 +68,14 @@ impl<D: Driver> Area<D> {
     }
 
     /// The first byte that differs.
-    fn compare(&self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
+    fn compare(&self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError> {
         let Some(offset) = self.first_wrong_word(pattern, bytes)? else { return Ok(None) };
         let mut got = [0; 8];
         let got = &mut got[..(bytes - offset as usize).min(8)];
         self.read(offset as usize, got)?;
         let expected = pattern.word(offset / 8).to_le_bytes();
         match got.iter().zip(expected).position(|(got, expected)| *got != expected) {
-            Some(at) => Ok(Some(Difference { offset: offset + at as u64, expected: expected[at], got: got[at] })),
+            Some(at) => Ok(Some(Mismatch { offset: offset + at as u64, expected: expected[at], got: got[at] })),
             None => Err(unsupported(
                 "comparing on the device",
                 format!("it found byte {offset} wrong, which reads back right"),
@@ -197,7 +197,7 @@ impl<D: Driver> PeerCopier for GpuPeerCopier<D> {
         self.area(end).fill(pattern, bytes)
     }
 
-    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError> {
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError> {
         self.check(bytes)?;
         self.queue.settle()?;
         self.destination.compare(pattern, bytes)

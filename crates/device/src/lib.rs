@@ -36,7 +36,8 @@ pub use computer::{Argument, Batch, Computer, KernelModule, MOST_ARGUMENTS, Math
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
 pub use error::{CallError, DeviceError};
 pub use host_pair::HostPair;
-pub use pattern::{BytePattern, Difference};
+pub use pattern::BytePattern;
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
 pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};
+pub use stats::mismatch::Mismatch;
 pub use sys::{HeapMemory, HostMemory, MemoryKind};

@@ -6,6 +6,8 @@
 //! bytes has a key of its own: a block can change those alone, one cache line in 64, and tell afterwards whether its own copies ran.
 //! There is no period shorter than the buffer.
 
+use stats::mismatch::Mismatch;
+
 /// The bytes of a page whose first word has a key of its own.
 pub const PAGE_BYTES: usize = 4096;
 const PAGE_WORDS: u64 = PAGE_BYTES as u64 / 8;
@@ -22,17 +24,6 @@ pub struct BytePattern {
     pub page_key: u64,
     /// All ones to invert every bit, 0 to leave them.
     pub invert: u64,
-}
-
-/// The first byte that is not the pattern's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Offset in bytes from the start of the range.
-    pub offset: u64,
-    /// The pattern's byte.
-    pub expected: u8,
-    /// The byte found.
-    pub got: u8,
 }
 
 /// One word: shifts, additions and exclusive-ors only. Devices compute the same (see the kernels' sources).
@@ -97,7 +88,7 @@ impl BytePattern {
     ///
     /// # Errors
     /// The first byte that differs.
-    pub fn compare(self, offset: u64, bytes: &[u8]) -> Result<(), Difference> {
+    pub fn compare(self, offset: u64, bytes: &[u8]) -> Result<(), Mismatch> {
         for (page, bytes) in (offset / PAGE_BYTES as u64..).zip(bytes.chunks(PAGE_BYTES)) {
             let first = page * PAGE_WORDS;
             let (words, rest) = bytes.as_chunks::<8>();
@@ -119,7 +110,7 @@ impl BytePattern {
     ///
     /// # Errors
     /// The first byte that differs.
-    pub fn compare_page_words(self, bytes: &[u8]) -> Result<(), Difference> {
+    pub fn compare_page_words(self, bytes: &[u8]) -> Result<(), Mismatch> {
         // Without a branch, so that many of the loads, which all miss the cache, are under way at once: nearly always everything is right.
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
         let words = (0..).zip(pages.iter().filter_map(|page| page.first_chunk::<8>()));
@@ -133,10 +124,10 @@ impl BytePattern {
     }
 
     /// Compares the bytes of the word at `index`, or the first of them.
-    fn compare_word(self, index: u64, got: &[u8]) -> Result<(), Difference> {
+    fn compare_word(self, index: u64, got: &[u8]) -> Result<(), Mismatch> {
         let expected = self.word(index).to_le_bytes();
         (index * 8..).zip(expected.into_iter().zip(got.iter().copied())).try_for_each(|(offset, (expected, got))| {
-            if expected == got { Ok(()) } else { Err(Difference { offset, expected, got }) }
+            if expected == got { Ok(()) } else { Err(Mismatch { offset, expected, got }) }
         })
     }
 }
@@ -180,7 +171,7 @@ mod tests {
             let mut bytes = filled(pattern, 10_003);
             let expected = bytes[wrong];
             bytes[wrong] ^= 0x10;
-            let difference = Difference { offset: wrong as u64, expected, got: expected ^ 0x10 };
+            let difference = Mismatch { offset: wrong as u64, expected, got: expected ^ 0x10 };
             assert_eq!(pattern.compare(0, &bytes), Err(difference));
         }
     }

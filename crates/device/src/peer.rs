@@ -5,7 +5,7 @@
 //! The two differ on most links, so that both are measured. Where the devices cannot reach each other, the driver stages the copy through
 //! host memory; [`PeerCopier::path`] says which it is.
 
-use crate::{BytePattern, CopyBy, DeviceError, Difference};
+use crate::{BytePattern, CopyBy, DeviceError, Mismatch};
 
 /// One end of a copy between devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +59,7 @@ pub trait PeerCopier {
     ///
     /// # Errors
     /// The call that failed.
-    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Difference>, DeviceError>;
+    fn compare(&mut self, pattern: BytePattern, bytes: usize) -> Result<Option<Mismatch>, DeviceError>;
 
     /// One copy, waited for.
     ///

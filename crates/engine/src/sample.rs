@@ -5,22 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use stats::figures::BlockFigures;
 use stats::flag::Flag;
+use stats::mismatch::Mismatch;
 use stats::summary::Summary;
 
 use crate::failure::Failure;
 use crate::observed_placement::ObservedPlacement;
 use crate::timing::Timing;
-
-/// The first byte that is not as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mismatch {
-    /// Offset in bytes from the start of the buffer.
-    pub offset: u64,
-    /// The byte sent.
-    pub expected: u8,
-    /// The byte found.
-    pub got: u8,
-}
 
 /// A measured block with everything needed to judge it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //!
 //! Over and above MPI there is nothing in a round but the path's own copies: two ranks that do the same rounds need no other word.
 
-use device::{BytePattern as Bytes, Difference};
+use device::{BytePattern as Bytes, Mismatch};
 use engine::clock;
 use ranks::Exchange;
 
@@ -249,7 +249,7 @@ impl<'m> MessageEnd<'m> {
         &mut self,
         path: MessagePath,
         bytes: usize,
-        first_wrong: impl Fn(&[u8]) -> Option<Difference>,
+        first_wrong: impl Fn(&[u8]) -> Option<Mismatch>,
     ) -> Result<Option<WrongBytes>, ExchangeFault> {
         let half = self.memory.half();
         self.memory.shared_thread();

@@ -1,6 +1,6 @@
 //! What MPI is given device memory for, and how that ended.
 
-use device::Difference;
+use device::Mismatch;
 use serde::{Deserialize, Serialize};
 
 /// An operation on device memory.
@@ -63,7 +63,7 @@ pub(crate) const POISON: u8 = 0xa5;
 
 impl WrongBytes {
     /// What is wrong with these bytes, of which this one is the first.
-    pub(crate) fn of(arrived: &[u8], first: Difference) -> Self {
+    pub(crate) fn of(arrived: &[u8], first: Mismatch) -> Self {
         if arrived.iter().all(|byte| *byte == 0) {
             return Self::Zeros;
         }

@@ -10,8 +10,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
-use engine::{Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
+use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
+use engine::{Failure, Helpers, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::case::GpuRound;
@@ -92,7 +92,7 @@ impl Compute<'_> {
     }
 
     /// The first byte that is not the pattern's, of those that one of the helpers looked at.
-    fn compare_pattern(&mut self) -> Result<Result<(), Difference>, DeviceError> {
+    fn compare_pattern(&mut self) -> Result<Result<(), Mismatch>, DeviceError> {
         let (pattern, found) = (self.pattern, Mutex::new(Ok(())));
         let arrived = lent(self.computer.host(), COPY_BYTES)?;
         self.helpers.share(arrived, SHARED_GRAIN, |at, part| {
@@ -216,8 +216,7 @@ impl Work for Compute<'_> {
                 self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);
                 self.computer.round(&[RoundStep::ToHost(0..COPY_BYTES)]).map_err(fault)?;
             }
-            let corrupt = |Difference { offset, expected, got }| Trouble::Corrupt(Mismatch { offset, expected, got });
-            return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(corrupt);
+            return self.compare_pattern().map_err(fault)?.map(|()| COPY_BYTES as u64).map_err(Trouble::Corrupt);
         };
         let layout = made.problem.layout();
         if matches!(self.what, GpuRound::Resident { .. }) {

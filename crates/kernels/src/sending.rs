@@ -5,8 +5,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use device::{BytePattern, Computer, DeviceError, Difference, RoundStep};
-use engine::{BlockDetail, Failure, Helpers, Mismatch, Stage, Timing, Trouble, Work};
+use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
+use engine::{BlockDetail, Failure, Helpers, Stage, Timing, Trouble, Work};
 use pingpong::failure;
 
 use crate::compute::{SHARED_GRAIN, lent};
@@ -105,7 +105,7 @@ impl<'a> Sending<'a> {
     }
 
     /// The first byte of a piece that is not the one that was sent.
-    fn compare(&mut self) -> Result<Option<Difference>, DeviceError> {
+    fn compare(&mut self) -> Result<Option<Mismatch>, DeviceError> {
         let Pieces { to_device, bytes, count, .. } = self.pieces;
         let (arrived, pattern) = (self.pieces.arrived(), self.laid.unwrap_or_else(|| BytePattern::new(0)));
         if to_device {
@@ -124,7 +124,7 @@ impl<'a> Sending<'a> {
                 if let Some(Err(difference)) = sent_at[slot].map(|sent| pattern.compare(sent as u64, piece)) {
                     let offset = (slot * bytes) as u64 + difference.offset % bytes as u64;
                     let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    *first = Some(Difference { offset, ..difference });
+                    *first = Some(Mismatch { offset, ..difference });
                 }
             }
         });
@@ -172,7 +172,7 @@ impl Work for Sending<'_> {
         let found = self.compare().map_err(|error| Trouble::from(failure(Stage::Verify, &error)))?;
         match found {
             None => Ok((self.pieces.count * self.pieces.bytes) as u64),
-            Some(Difference { offset, expected, got }) => Err(Trouble::Corrupt(Mismatch { offset, expected, got })),
+            Some(mismatch) => Err(Trouble::Corrupt(mismatch)),
         }
     }
 }

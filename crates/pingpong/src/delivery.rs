@@ -13,7 +13,7 @@
 //!
 //! A copy that is done twice leaves the right bytes; it shows in the time.
 
-use device::{Area, BytePattern, Copier, DeviceError, Difference, Direction};
+use device::{Area, BytePattern, Copier, DeviceError, Direction};
 use engine::{Failure, Mismatch, Stage, Trouble};
 
 use crate::case::CopyCase;
@@ -205,7 +205,7 @@ impl Delivery {
             let arrived = range(copier.destination(), self.bytes).map_err(|error| failure(Stage::Verify, &error))?;
             let pattern = self.arriving();
             let looked = if self.by_device { pattern.compare_page_words(arrived) } else { pattern.compare(0, arrived) };
-            looked.map_err(corrupt)?;
+            looked.map_err(Trouble::Corrupt)?;
             if self.by_device {
                 self.send_back(copier)?;
             }
@@ -254,7 +254,7 @@ impl Delivery {
             // A fetch that does nothing must not find what an earlier one left.
             self.sent.inverted().fill(offset as u64, piece);
             copier.fetch(Area::A, offset, piece).map_err(|error| failure(Stage::Verify, &error))?;
-            self.sent.compare(offset as u64, piece).map_err(corrupt)?;
+            self.sent.compare(offset as u64, piece).map_err(Trouble::Corrupt)?;
         }
         Ok(())
     }
@@ -266,11 +266,6 @@ fn range(lent: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceError> {
         what: "using host memory again",
         reason: "waiting for earlier copies failed, so the driver may still use it".to_owned(),
     })
-}
-
-fn corrupt(difference: Difference) -> Trouble {
-    let Difference { offset, expected, got } = difference;
-    Trouble::Corrupt(Mismatch { offset, expected, got })
 }
 
 #[cfg(test)]

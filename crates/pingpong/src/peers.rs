@@ -11,10 +11,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use device::{BytePattern, CopyBy, Difference, PeerCopier, PeerEnd, Platform};
+use device::{BytePattern, CopyBy, PeerCopier, PeerEnd, Platform};
 use engine::{
-    Bound, Failure, Latch, Mismatch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing,
-    Trouble, Work, Worker,
+    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
+    Worker,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -247,7 +247,7 @@ impl Work for PeerWork<'_> {
     fn verify(&mut self) -> Result<u64, Trouble> {
         match self.copier.compare(self.sent, self.bytes).map_err(verifying)? {
             None => Ok(self.bytes as u64),
-            Some(Difference { offset, expected, got }) => Err(Trouble::Corrupt(Mismatch { offset, expected, got })),
+            Some(mismatch) => Err(Trouble::Corrupt(mismatch)),
         }
     }
 }

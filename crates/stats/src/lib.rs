@@ -15,6 +15,7 @@
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
+//! * `mismatch` the first byte that is not as it was sent;
 //! * `random` the seeded generator behind everything that draws.
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
@@ -37,6 +38,7 @@ pub mod latency_curve;
 pub mod level;
 pub mod line_fit;
 pub mod mann_whitney;
+pub mod mismatch;
 mod neighbours;
 #[cfg(test)]
 mod noise;

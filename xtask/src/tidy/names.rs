@@ -26,7 +26,6 @@ const REASONS: &[(&str, &str)] = &[(
 const WITHOUT_REASON: &[&str] = &[
     "Asked",
     "Case",
-    "Difference",
     "Direction",
     "Doing",
     "End",
