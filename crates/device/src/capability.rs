@@ -1,31 +1,8 @@
 //! What a device can and cannot do, each "cannot" with its reason, so that a plan never asks for it.
 
+use stats::latch::Latch;
+
 use crate::MemoryKind;
-
-/// How queued copies are held back until the whole queue is there.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Latch {
-    /// The driver's stream-memory wait on a pinned flag (cuStreamWaitValue32 / hipStreamWaitValue32).
-    StreamWait,
-    /// A kernel that spins on the flag, with a timeout.
-    SpinKernel,
-    /// None: only host timing is possible.
-    None {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Latch {
-    /// As documents name it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::StreamWait => "stream-wait",
-            Self::SpinKernel => "spin-kernel",
-            Self::None { .. } => "none",
-        }
-    }
-}
 
 /// What one opened device can do.
 #[derive(Clone, Debug, PartialEq, Eq)]

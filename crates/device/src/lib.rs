@@ -30,7 +30,7 @@ pub mod platform;
 
 pub use answerer::Answerer;
 pub use buffer::Buffer;
-pub use capability::{Capabilities, Latch};
+pub use capability::Capabilities;
 pub use chase::Chaser;
 pub use computer::{Argument, Batch, Computer, KernelModule, MOST_ARGUMENTS, MathLibrary, RoundStep};
 pub use copier::{Area, Copier, CopyBy, Direction, MAX_ROUNDS, Marks};
@@ -39,5 +39,6 @@ pub use host_pair::HostPair;
 pub use pattern::BytePattern;
 pub use peer::{PeerCopier, PeerEnd, PeerPath};
 pub use platform::{Device, DeviceFacts, DeviceId, MemoryHome, MemoryInfo, Platform, PlatformFacts, PlatformKind};
+pub use stats::latch::Latch;
 pub use stats::mismatch::Mismatch;
 pub use sys::{HeapMemory, HostMemory, MemoryKind};

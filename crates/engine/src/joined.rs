@@ -2,6 +2,7 @@
 //!
 //! Each suite keeps its own numbers inside. Memory is made anew by the engine's own rule, whatever a suite's is.
 
+use stats::latch::Latch;
 use std::sync::Arc;
 
 use topo::gpu_condition::GpuConditions;
@@ -12,7 +13,6 @@ use crate::failure::{Failure, Stage};
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
 use crate::time_spent::TimeSpent;
-use crate::timing::Latch;
 use crate::work::{Site, Suite, Work};
 use crate::worker::Worker;
 

@@ -5,11 +5,11 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use stats::latch::Latch;
 use topo::gpu_condition::GpuConditions;
 
 use crate::sample::Outcome;
 use crate::time_spent::TimeSpent;
-use crate::timing::Latch;
 
 /// What a rank tells the lead.
 #[derive(Debug, Serialize, Deserialize)]

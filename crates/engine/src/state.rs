@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use stats::block_interval::BlockValue;
+use stats::latch::Latch;
 use stats::stop::StopReason;
 use topo::gpu_condition::GpuConditions;
 
@@ -11,7 +12,6 @@ use crate::failure::{Failure, Stage};
 use crate::observed_placement::ObservedPlacement;
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
 use crate::time_spent::TimeSpent;
-use crate::timing::Latch;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How a round is timed: by which clock, behind which latch, on how many timelines.
+//! How a round is timed: by which clock, on how many timelines.
 //!
 //! Words that the engine, its documents and every kind of work share. Left out: timing itself (`measure`).
 
@@ -11,15 +11,6 @@ pub enum Timing {
     Host,
     /// The device's clock around rounds queued behind a latch: what the link does.
     Device,
-}
-
-/// How queued rounds are held back on a rank's device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latch {
-    /// As documents name it.
-    pub name: String,
-    /// Why there is none, where there is none.
-    pub reason: Option<String>,
 }
 
 /// How many timelines a round has.

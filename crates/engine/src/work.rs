@@ -14,6 +14,7 @@
 //!
 //! Every method but those of the timed region may allocate. A work that cannot queue is timed by the host.
 
+use stats::latch::Latch;
 use std::sync::Arc;
 
 use topo::gpu_condition::GpuConditions;
@@ -24,7 +25,7 @@ use crate::failure::{Failure, Stage};
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::{BlockDetail, Trouble};
 use crate::time_spent::TimeSpent;
-use crate::timing::{Lanes, Latch, Timing};
+use crate::timing::{Lanes, Timing};
 use crate::worker::Worker;
 
 /// A list of cases, and what it takes to do their work.

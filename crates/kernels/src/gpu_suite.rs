@@ -263,7 +263,7 @@ impl Site for GpuSite {
             return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.helpers, pass))));
         }
         let timing = match self.devices.latch(target) {
-            Some(Latch { reason: None, .. }) => Timing::Device,
+            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
             _ => Timing::Host,
         };
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();

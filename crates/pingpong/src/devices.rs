@@ -69,12 +69,7 @@ impl Devices {
 
     /// The latch of a device that is open.
     pub fn latch(&self, target: TargetId) -> Option<Latch> {
-        let latch = &self.get(target)?.capabilities().latch;
-        let reason = match latch {
-            device::Latch::None { reason } => Some(reason.clone()),
-            device::Latch::StreamWait | device::Latch::SpinKernel => None,
-        };
-        Some(Latch { name: latch.name().to_owned(), reason })
+        Some(self.get(target)?.capabilities().latch.clone())
     }
 }
 

@@ -217,7 +217,7 @@ impl Site for LoadSite {
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let (setup, chaser) = self.held.as_mut().ok_or_else(nothing)?;
         let timing = match self.devices.latch(self.suite.cases[*setup].target) {
-            Some(Latch { reason: None, .. }) => Timing::Device,
+            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
             _ => Timing::Host,
         };
         let range = self.range.as_ref().ok_or_else(nothing)?;

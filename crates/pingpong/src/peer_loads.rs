@@ -147,7 +147,7 @@ impl Site for PeerLoadSite {
     fn work(&mut self, _case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let timing = match self.latch() {
-            Some(Latch { reason: None, .. }) => Timing::Device,
+            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
             _ => Timing::Host,
         };
         let (_, chaser) = self.held.as_mut().ok_or_else(nothing)?;

@@ -178,7 +178,7 @@ impl Site for PeerSite {
         let PeerSuite { cases, end, .. } = &*self.suite;
         let (rank, bytes) = (self.own.rank as u64, cases[case].bytes);
         let latch = self.suite.copy(case, self.own.rank).and_then(|copy| self.devices.latch(copy.by(*end)));
-        let timing = cases[case].timing(*end, matches!(latch, Some(Latch { reason: None, .. })));
+        let timing = cases[case].timing(*end, matches!(latch, Some(Latch::StreamWait | Latch::SpinKernel)));
         let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
         let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
         let (.., copier) = self.held.as_mut().ok_or_else(nothing)?;

@@ -15,6 +15,7 @@
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
+//! * `latch` how queued rounds are held back on a device;
 //! * `mismatch` the first byte that is not as it was sent;
 //! * `random` the seeded generator behind everything that draws.
 //!
@@ -34,6 +35,7 @@ pub mod grouping;
 pub mod holm;
 pub mod id_list;
 pub mod interval;
+pub mod latch;
 pub mod latency_curve;
 pub mod level;
 pub mod line_fit;

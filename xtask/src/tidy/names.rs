@@ -35,7 +35,6 @@ const WITHOUT_REASON: &[&str] = &[
     "Here",
     "Journal",
     "Kept",
-    "Latch",
     "Memory",
     "Met",
     "Pairs",

@@ -277,9 +277,9 @@ fn lane_bytes_per_s(generation: u8) -> Option<f64> {
 fn latch(latch: Option<&pingpong::Latch>) -> Known<Latch> {
     const TRIED: &str = "tried when the device was opened";
     match latch {
-        Some(pingpong::Latch { reason: Some(reason), .. }) => Known::unknown(TRIED, reason.clone()),
-        Some(latch) if latch.name == device::Latch::SpinKernel.name() => Known::value(Latch::SpinKernel, TRIED),
-        Some(_) => Known::value(Latch::StreamWait, TRIED),
+        Some(pingpong::Latch::StreamWait) => Known::value(Latch::StreamWait, TRIED),
+        Some(pingpong::Latch::SpinKernel) => Known::value(Latch::SpinKernel, TRIED),
+        Some(pingpong::Latch::None { reason }) => Known::unknown(TRIED, reason.clone()),
         None => Known::unknown("opening the device", "the device is not open"),
     }
 }

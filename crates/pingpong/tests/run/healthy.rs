@@ -109,12 +109,7 @@ fn the_state_after_each_pass_holds_what_is_there_so_far() -> Outcome {
     }
     let threads: BTreeSet<_> = done.state.ranks.iter().map(|rank| rank.thread_id).collect();
     assert_eq!(threads.len(), 2, "each rank is a thread of its own: {threads:?}");
-    assert!(
-        done.state
-            .ranks
-            .iter()
-            .all(|rank| rank.latch.as_ref().is_some_and(|latch| latch.name == Latch::StreamWait.name()))
-    );
+    assert!(done.state.ranks.iter().all(|rank| rank.latch.as_ref().is_some_and(|latch| *latch == Latch::StreamWait)));
     Ok(())
 }
 
