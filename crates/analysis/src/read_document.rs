@@ -5,9 +5,9 @@ use report::read::{OfBlock, ReadError};
 use report::result::BlockSample;
 use report::{DoctorDocument, PlaceDocument, doctor, place, schema_of};
 
+use crate::any_document::AnyDocument;
 use crate::checked;
 use crate::gate::{self, Checked};
-use crate::kept::Kept;
 use crate::node_run::{NodeRun, of_check, of_doctor, of_document};
 use crate::run::{NoRun, Run};
 
@@ -15,7 +15,7 @@ use crate::run::{NoRun, Run};
 #[derive(Clone, Debug)]
 pub enum ReadDocument<B = BlockSample> {
     /// One with figures.
-    Kept(Kept<B>),
+    WithFigures(AnyDocument<B>),
     /// What a check of bandwidth found.
     Checked(Box<Checked>),
     /// What `doctor` saw.
@@ -34,7 +34,7 @@ impl<B: OfBlock> ReadDocument<B> {
             Some(gate::SCHEMA) => Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked))),
             Some(doctor::SCHEMA) => DoctorDocument::from_json(bytes).map(|document| Self::Doctor(Box::new(document))),
             Some(place::SCHEMA) => PlaceDocument::from_json(bytes).map(|document| Self::Place(Box::new(document))),
-            _ => Kept::from_json(bytes).map(Self::Kept),
+            _ => AnyDocument::from_json(bytes).map(Self::WithFigures),
         }
     }
 }
@@ -43,10 +43,10 @@ impl<B> ReadDocument<B> {
     /// What it says of its nodes; nothing where it says nothing of a node.
     pub fn node_runs(self) -> Vec<NodeRun> {
         match self {
-            Self::Kept(Kept::Result(document)) => of_document(&document),
+            Self::WithFigures(AnyDocument::Result(document)) => of_document(&document),
             Self::Checked(checked) => of_check(&checked),
             Self::Doctor(document) => vec![of_doctor(*document)],
-            Self::Kept(_) | Self::Place(_) => Vec::new(),
+            Self::WithFigures(_) | Self::Place(_) => Vec::new(),
         }
     }
 }
@@ -61,7 +61,7 @@ where
     /// [`NoRun`]: there is nothing in it to compare.
     pub fn run(&self, name: &str) -> Result<Run, NoRun> {
         match self {
-            Self::Kept(kept) => kept.run(name),
+            Self::WithFigures(kept) => kept.run(name),
             Self::Checked(checked) => checked::run(name, checked),
             Self::Doctor(_) | Self::Place(_) => Err(NoRun::Empty),
         }

@@ -9,8 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::gate;
-use analysis::kept::{Kept, Kind};
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
 use analysis::run::Run;
@@ -40,7 +40,7 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
 /// It cannot be read, or is none.
 pub fn read(path: &Path) -> Result<Document, Fault> {
     match read_kept(path)? {
-        Kept::Result(document) => Ok(*document),
+        AnyDocument::Result(document) => Ok(*document),
         other => {
             let kind = other.kind().name();
             Err(Fault::usage(format!("{} is a document of kind {kind}, not a result", path.display())))
@@ -52,8 +52,8 @@ pub fn read(path: &Path) -> Result<Document, Fault> {
 ///
 /// # Errors
 /// It cannot be read, or is none.
-pub fn read_kept<B: OfBlock>(path: &Path) -> Result<Kept<B>, Fault> {
-    Kept::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
+pub fn read_kept<B: OfBlock>(path: &Path) -> Result<AnyDocument<B>, Fault> {
+    AnyDocument::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
 }
 
 /// Documents of these files and folders; what is left out of a folder is said.
@@ -74,8 +74,8 @@ impl Documents<'_> {
         self,
         mut take: impl FnMut(Document<B>) -> Result<T, Unusable>,
     ) -> Result<Vec<T>, Fault> {
-        self.each(Kept::from_json, |_, kept| match kept {
-            Kept::Result(document) => take(*document),
+        self.each(AnyDocument::from_json, |_, kept| match kept {
+            AnyDocument::Result(document) => take(*document),
             other => {
                 let kind = other.kind().name();
                 Err(format!("it is a document of kind {kind}: give documents that `numabench pingpong --json` wrote")
@@ -169,7 +169,7 @@ impl Documents<'_> {
 pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
     let bytes = topo::read_input(file, MOST_BYTES)?;
     match ReadDocument::<NoBlock>::from_json(&bytes, &[gate::SCHEMA, doctor::SCHEMA])? {
-        ReadDocument::Kept(kept) if kept.kind() != Kind::Result => {
+        ReadDocument::WithFigures(kept) if kept.kind() != DocumentKind::Result => {
             Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
         }
         document => Ok(document.node_runs()),

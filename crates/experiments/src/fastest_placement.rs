@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use device::{MemoryKind, PlatformKind};
-use place::{Asked, Ended, Found, How, Measurement};
+use place::{Candidates, How, PlaceDecision, PlaceMeasurement, PlaceRequest};
 use placement::{GpuList, Selection};
 use report::PlaceDocument;
 use report::json::json_value;
@@ -46,7 +46,7 @@ pub struct TurnDesk<'a> {
     /// Where the document is kept meanwhile.
     pub sink: Option<&'a Sink>,
     /// The document of what has been found.
-    pub build: &'a dyn Fn(&Found) -> PlaceDocument,
+    pub build: &'a dyn Fn(&Candidates) -> PlaceDocument,
 }
 
 impl FastestPlacement {
@@ -54,14 +54,19 @@ impl FastestPlacement {
     ///
     /// # Errors
     /// What was asked for cannot be placed or measured here.
-    pub fn measure(&self, asked: &Asked, topology: &Topology, desk: TurnDesk<'_>) -> Result<(Found, Exit), Fault> {
+    pub fn measure(
+        &self,
+        asked: &PlaceRequest,
+        topology: &Topology,
+        desk: TurnDesk<'_>,
+    ) -> Result<(Candidates, Exit), Fault> {
         let named = matches!(&asked.gpus, GpuList::Some(Selection::These(_)));
         let opening = Watchdog::opening(self.timeout, desk.say)?;
         let devices = backends::find(self.backend, named, topology)?;
         drop(opening);
         let shown = backends::targets(&*devices.platform);
         let how = self.how(devices.platform.facts().kind)?;
-        let measurement = Measurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
+        let measurement = PlaceMeasurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
         let signals = Signals::catch()?;
         let names = measurement.names().join(", ");
         let facts = platform(&devices, &topo::environment::probe());
@@ -69,10 +74,10 @@ impl FastestPlacement {
         let mut keep = kept_meanwhile(desk.sink, desk.build);
         let (found, ended) = measurement.run(facts, &signals.interrupted, turns, &mut keep);
         let exit = match ended {
-            Ended::Decided => Exit::Ok,
-            Ended::Undecided => Exit::Undecided,
-            Ended::Partial => Exit::Partial,
-            Ended::NoFigure => Exit::NoResult,
+            PlaceDecision::Decided => Exit::Ok,
+            PlaceDecision::Undecided => Exit::Undecided,
+            PlaceDecision::Partial => Exit::Partial,
+            PlaceDecision::NoFigure => Exit::NoResult,
         };
         Ok((found, signals.exit().unwrap_or(exit)))
     }
@@ -86,7 +91,10 @@ impl FastestPlacement {
 }
 
 /// Keeps the document of what has been measured so far, as often as costs little. What cannot be kept now is said at the end, when it is tried again.
-fn kept_meanwhile<'a>(sink: Option<&'a Sink>, build: &'a dyn Fn(&Found) -> PlaceDocument) -> impl FnMut(&Found) + 'a {
+fn kept_meanwhile<'a>(
+    sink: Option<&'a Sink>,
+    build: &'a dyn Fn(&Candidates) -> PlaceDocument,
+) -> impl FnMut(&Candidates) + 'a {
     let mut written: Option<(Instant, Duration)> = None;
     move |found| {
         let Some(sink) = sink.filter(|_| written.is_none_or(|(ended, took)| is_due(ended.elapsed(), took))) else {

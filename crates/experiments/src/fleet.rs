@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use analysis::node_run::NodeRun;
 use analysis::nodes::{Mark, MissingNode, Nodes, nodes};
 use launchers::host_list;
-use ranks::{Launch, Size};
+use ranks::{Launch, LaunchSize};
 use report::document::Tool;
 
 use crate::documents;
@@ -106,7 +106,7 @@ fn one_a_node(launch: &Launch) -> Result<(usize, usize), String> {
         ));
     }
     match (launch.rank, launch.size) {
-        (Some(rank), Size::Known(size)) if launch.local_size == Some(1) => Ok((rank, size)),
+        (Some(rank), LaunchSize::Known(size)) if launch.local_size == Some(1) => Ok((rank, size)),
         _ => {
             let launcher = launch.launcher.name();
             Err(format!(

@@ -22,7 +22,7 @@ pub type Build<'a> = &'a dyn Fn(&RunState, Option<Exit>) -> Document;
 
 /// What a run ended with.
 #[derive(Debug)]
-pub struct Ended<D = Document> {
+pub struct FinishedRun<D = Document> {
     /// The whole document.
     pub document: D,
     /// The code to end with.
@@ -91,13 +91,13 @@ impl<'a> DocumentJournal<'a> {
     }
 
     /// The run is over: writes the document for good. `fails`: what of it is a finding though the run is complete.
-    pub fn conclude(self, state: &RunState, exit: Exit, fails: impl FnOnce(&Document) -> bool) -> Ended {
+    pub fn conclude(self, state: &RunState, exit: Exit, fails: impl FnOnce(&Document) -> bool) -> FinishedRun {
         self.observer.ended();
         let mut document = (self.build)(state, Some(exit));
         let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
         document.exit_code = Some(exit.code());
         let (saved_to, fault) = self.file.conclude(&document, exit);
-        Ended { document, exit, saved_to, fault }
+        FinishedRun { document, exit, saved_to, fault }
     }
 
     fn write(&mut self, state: &RunState) {

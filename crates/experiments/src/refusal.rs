@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use check::CheckError;
 use check::machine::MachineError;
-use exec::{ExecError, StartError};
+use exec::{ExecError, ProgramStartError};
 use launchers::line::LineError;
 use place::PlaceError;
 use placement::SelectionError;
@@ -23,8 +23,8 @@ impl From<ExecError> for Fault {
 }
 
 /// A program that could not be started, with a shell's exit codes for that.
-impl From<StartError> for Fault {
-    fn from(error: StartError) -> Self {
+impl From<ProgramStartError> for Fault {
+    fn from(error: ProgramStartError) -> Self {
         let is_absent = error.source.kind() == ErrorKind::NotFound;
         Self::new(if is_absent { Exit::NotFound } else { Exit::NotExecutable }, error)
     }

@@ -3,7 +3,7 @@
 use engine::{Failure, RankCase, Sample, SoFar, Stage, Timing, Trouble};
 use experiments::Exit;
 use experiments::document::cases::{Moved, rank_result};
-use experiments::document::part::Part;
+use experiments::document::rank_part::RankPart;
 use experiments::document::{DocumentState, nodes};
 use experiments::supervised::SupervisedRun;
 use placement::Membind as MembindAsked;
@@ -215,12 +215,7 @@ fn block(found: &BlockFound, bytes: u64) -> Block {
     }
 }
 
-fn rank_case(timer: &TimerFacts,
-    way: &WayFound,
-    blocks: &[Block],
-    rank: Option<&RankFound>,
-    checked: u64,
-) -> RankCase {
+fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<&RankFound>, checked: u64) -> RankCase {
     let last = blocks.len().saturating_sub(1);
     let ended = way.stop.is_some_and(|stop| stop != StopReason::Error);
     let sample = |(at, block): (usize, &Block)| {

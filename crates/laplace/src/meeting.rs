@@ -1,6 +1,6 @@
 //! What ranks tell each other before they iterate, and what that makes impossible.
 
-use experiments::document::part::Part;
+use experiments::document::rank_part::RankPart;
 use experiments::supervised::{RankLocation, RankProcess, apart};
 use experiments::{Exit, Fault};
 use report::document::Platform;
@@ -23,7 +23,7 @@ pub struct LaplaceRanks {
     /// The MPI library, where there is one.
     pub library: Option<String>,
     /// What each rank's process knows; only at rank 0.
-    pub parts: Vec<Part>,
+    pub parts: Vec<RankPart>,
     /// The platform.
     pub platform: Platform,
     /// The machine and its state.

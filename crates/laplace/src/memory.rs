@@ -1,7 +1,7 @@
 //! One rank's memory: the fields on its host and on its GPU that the ways of a launch need, and how many bytes they are.
 
 use device::Device;
-use engine::{Bound, Helpers, Look, Pages, Seen};
+use engine::{Bound, Helpers, ObservedPlacement, PageCheck, PagesPerNode};
 
 use crate::fault::LaplaceFault;
 use crate::gpu_fields::{GpuFields, bytes_of};
@@ -45,13 +45,13 @@ impl LaplaceMemory {
         Ok(Self { host, gpu: gpu.transpose()?, share, place })
     }
 
-    pub(crate) fn look(&mut self, how: Look) -> Result<(Seen, Option<String>), LaplaceFault> {
-        let mut seen = Seen::thread()?;
+    pub(crate) fn look(&mut self, how: PageCheck) -> Result<(ObservedPlacement, Option<String>), LaplaceFault> {
+        let mut seen = ObservedPlacement::thread()?;
         if let Some(host) = &self.host {
-            seen.pages = Pages::of(host.bytes(), how, true);
+            seen.pages = PagesPerNode::of(host.bytes(), how, true);
         }
         if let Some(gpu) = &mut self.gpu {
-            seen.pages.merge(Pages::of(gpu.window(), how, false));
+            seen.pages.merge(PagesPerNode::of(gpu.window(), how, false));
         }
         let mismatch = seen.mismatch(self.place[0], self.place[1], None);
         Ok((seen, mismatch))

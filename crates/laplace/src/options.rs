@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use experiments::supervised::PlaceAsked;
 use kernels::jacobi::Precision;
-use stats::stop::{Patience, Rule};
+use stats::stop::{Patience, StopRule};
 
 use crate::grid::LaplaceGrid;
 use crate::way::HaloWay;
 
 /// Blocks of a way, and the interval to reach.
-pub(crate) const RULE: Rule =
-    Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
+pub(crate) const RULE: StopRule =
+    StopRule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 
 /// Jacobi's iteration over the ranks of a launch.
 #[derive(Clone, Debug)]

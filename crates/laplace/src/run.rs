@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Look, Seen, clock};
+use engine::{ObservedPlacement, PageCheck, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Deadline, Exchange, wire};
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,11 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 
-use ::launch::{Agreement, Refusal, Stopped};
+use ::launch::{Agreement, ProcessRefusal, Stopped};
 use device::Device;
 use engine::{Bound, Helpers};
-use experiments::backends::Found;
-use experiments::document::part::{Local, Part};
+use experiments::backends::FoundPlatform;
+use experiments::document::rank_part::{Local, RankPart};
 use experiments::supervised::{RankLocation, RankSession, SessionMessage, place_on_node};
 use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
@@ -42,7 +42,7 @@ pub fn run(session: &RankSession<LaplaceOptions>) -> Result<Exit, Fault> {
 struct LaplaceSession<'a> {
     session: &'a RankSession<'a, LaplaceOptions>,
     topology: &'a Topology,
-    found: &'a Found,
+    found: &'a FoundPlatform,
     plan: &'a RankPlan,
     node_rank: usize,
 }
@@ -81,9 +81,9 @@ impl LaplaceSession<'_> {
         })?;
         let share = RowShare::new(options.grid, options.precision, place.rank, place.size);
         let own = self.own(bound, device, &ranks, (place.rank, share), &variants);
-        let part = own.as_ref().map(|(_, part)| part.clone()).map_err(Refusal::from);
+        let part = own.as_ref().map(|(_, part)| part.clone()).map_err(ProcessRefusal::from);
         let mut parts = Vec::new();
-        agreement.agree(part, |all: Vec<Part>| {
+        agreement.agree(part, |all: Vec<RankPart>| {
             parts = all;
             Ok::<_, Stopped>(vec![(); parts.len()])
         })?;
@@ -118,7 +118,7 @@ impl LaplaceSession<'_> {
         ranks: &[RankLocation],
         (rank, share): (usize, RowShare),
         variants: &[WayVariant],
-    ) -> Result<(LaplaceMemory, Part), Fault> {
+    ) -> Result<(LaplaceMemory, RankPart), Fault> {
         let _making = self.session.watchdog(NOT_LAID_OUT)?;
         let device_room = device.map(Device::memory).transpose().map_err(Fault::no_result)?;
         let room = MemoryRoom {

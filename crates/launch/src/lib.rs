@@ -17,7 +17,7 @@
 mod agreement;
 mod handshake;
 pub mod installed_plugins;
-pub mod patience;
+pub mod plugins;
 pub mod slow_start_notice;
 mod start;
 pub mod start_watchdog;

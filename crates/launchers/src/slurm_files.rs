@@ -19,7 +19,7 @@ pub struct SlurmFiles {
 /// Of a gres.conf: a line a GPU and node group has some hundred bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-impl Site {
+impl SlurmFiles {
     /// Reads the files that are given.
     ///
     /// # Errors

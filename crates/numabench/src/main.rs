@@ -17,7 +17,7 @@ mod version;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use experiments::{began, ending, exit, fault, signals, watchdog};
+use experiments::{began, ending, exit, fault, signals};
 
 use crate::args::{Args, Command};
 use crate::exit::Exit;

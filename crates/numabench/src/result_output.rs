@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::reference::Reference;
 use experiments::document::Origin;
-use experiments::journal::{Ended, settled};
+use experiments::journal::{FinishedRun, settled};
 use render::terminal::{Style, brief, table_beside};
 use report::sink::Sink;
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl Output<'_> {
     /// The same of a document of any kind, whose table is drawn so.
     pub fn show_as<D: Serialize>(
         &self,
-        ended: Ended<D>,
+        ended: FinishedRun<D>,
         draw: impl FnOnce(&D, &Style) -> String,
     ) -> Result<Exit, Fault> {
         show(ended, self.json, |document, saved_to| {
@@ -115,22 +115,22 @@ pub fn write(sink: &Sink, bytes: &[u8]) -> Result<(), Fault> {
 }
 
 /// Keeps a document where it was asked for, as the last thing but showing it.
-pub fn kept<D: Serialize>(sink: Option<&Sink>, document: D, exit: Exit) -> Ended<D> {
+pub fn kept<D: Serialize>(sink: Option<&Sink>, document: D, exit: Exit) -> FinishedRun<D> {
     let settle = |sink: &Sink| match json(&document) {
         Ok(bytes) => settled(sink, sink.write_or_rescue(&bytes), exit),
         Err(fault) => (None, Err(fault)),
     };
     let (saved_to, kept) = sink.map_or((None, Ok(())), settle);
-    Ended { document, exit, saved_to, fault: kept.err() }
+    FinishedRun { document, exit, saved_to, fault: kept.err() }
 }
 
 /// Prints the document where it was asked for on standard output, else its table, which is told where the document is.
 pub fn show<D: Serialize>(
-    ended: Ended<D>,
+    ended: FinishedRun<D>,
     to: Option<&Path>,
     table: impl FnOnce(&D, Option<String>) -> String,
 ) -> Result<Exit, Fault> {
-    let Ended { document, exit, saved_to, fault } = ended;
+    let FinishedRun { document, exit, saved_to, fault } = ended;
     let printed = if to == Some(Path::new("-")) {
         terminal::print_document(&json(&document)?)
     } else {

@@ -1,6 +1,6 @@
 //! A trial after its warm-up: what it will take, its blocks until it is decided, and the document and exit code that they come to.
 
-use experiments::journal::{Ended, settled};
+use experiments::journal::{FinishedRun, settled};
 use experiments::{Exit, Fault};
 use report::TrialDocument;
 use report::trial::{TrialOutcome, TrialRun, TrialStop};
@@ -67,7 +67,7 @@ impl WarmedUpTrial<'_> {
     ///
     /// # Errors
     /// A run that cannot be made.
-    pub fn run(mut self) -> Result<Ended<TrialDocument>, Fault> {
+    pub fn run(mut self) -> Result<FinishedRun<TrialDocument>, Fault> {
         let is_too_short = self.runner.facts.too_short(&self.runs).is_some();
         let trial = self.runner.facts.trial;
         let stop =
@@ -80,7 +80,7 @@ impl WarmedUpTrial<'_> {
         let bytes = json(&document)?;
         let kept = self.runner.session.sink.map(|sink| settled(sink, sink.write_or_rescue(&bytes), exit));
         let (saved_to, kept) = kept.unwrap_or((None, Ok(())));
-        Ok(Ended { document, exit, saved_to, fault: kept.err() })
+        Ok(FinishedRun { document, exit, saved_to, fault: kept.err() })
     }
 
     fn exit(&self, stop: TrialStop) -> Exit {

@@ -4,17 +4,17 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use ::launch::{Agreement, Refusal};
+use ::launch::{Agreement, ProcessRefusal};
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
-use experiments::backends::Found;
+use experiments::backends::FoundPlatform;
 use experiments::supervised::{RankLocation, RankSession, SessionMessage, apart, place_on_node};
 use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
 use placement::{RankPlan, TargetId};
-use ranks::{Communicator, Mpi, Size, ThreadLevel};
+use ranks::{Communicator, LaunchSize, Mpi, ThreadLevel};
 use stats::PciAddress;
-use stats::stop::{Patience, Rule};
+use stats::stop::{Patience, StopRule};
 use topo::Topology;
 use topo::fs_root::FsRoot;
 
@@ -36,14 +36,15 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Messages that operations are tried with: one that goes at once, and one that two ranks agree on first.
 const ATTEMPT_BYTES: [usize; 2] = [1024, 8 << 20];
 /// Blocks of a case, and the interval to reach: half of what pingpong's are held to, because every size is one of many.
-const RULE: Rule = Rule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
+const RULE: StopRule = StopRule { min_blocks: 10, max_blocks: 40, target_half_width: 0.01, patience: Patience::Long };
 /// The same under `--matrix`, where one half of the blocks chooses which places are compared and the other half compares them.
-const IN_MATRIX: Rule = Rule { min_blocks: 14, ..RULE };
+const IN_MATRIX: StopRule = StopRule { min_blocks: 14, ..RULE };
 
 /// Runs the session of this rank; what it finds goes to the supervisor.
 pub fn run(session: &RankSession<MessageOptions>) -> Result<Exit, Fault> {
     let (options, launch) = (session.kind, session.launch);
-    let has_other_hosts = !matches!((launch.size, launch.local_size), (Size::Known(all), Some(here)) if all == here);
+    let has_other_hosts =
+        !matches!((launch.size, launch.local_size), (LaunchSize::Known(all), Some(here)) if all == here);
     let (topology, nics) = match options.matrix.is_some() || has_other_hosts {
         false => (read()?, Vec::new()),
         true => topo::survey().map(|survey| (survey.topology, survey.nics)).map_err(Fault::no_result)?,
@@ -93,7 +94,7 @@ type InMatrix = (Spot, Vec<(String, String)>);
 struct MessageSession<'a> {
     session: &'a RankSession<'a, MessageOptions>,
     topology: &'a Topology,
-    found: &'a Found,
+    found: &'a FoundPlatform,
     plan: &'a RankPlan,
     in_matrix: Option<InMatrix>,
     gpu_threads: Vec<ThreadSpot>,
@@ -151,7 +152,7 @@ impl MessageSession<'_> {
     ) -> Result<(MessageRanks, Own), Fault> {
         let place = agreement.place();
         let location = RankLocation::own(place, self.topology, self.found, self.plan);
-        let facts = own.as_ref().map(|_| self.facts(location, device)).map_err(Refusal::from);
+        let facts = own.as_ref().map(|_| self.facts(location, device)).map_err(ProcessRefusal::from);
         let options = self.session.kind;
         let (library, says) = (library.to_owned(), mpi.exchange().said());
         let thread_level = mpi.thread_level().name().to_owned();

@@ -234,7 +234,7 @@ mod tests {
         let ended = |pairs: usize, found: Vec<PairFound>| {
             let (end, doing) = (SessionEnd::Hung, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
-            super::ended(
+            ended(
                 &MessageOptions::default(),
                 pairs,
                 &MessageResults { pairs: found, interrupted: false },

@@ -10,7 +10,7 @@ pub(crate) mod devices;
 mod environment;
 pub mod nodes;
 pub mod of_experiment;
-pub mod part;
+mod penalties;
 pub mod rank_part;
 pub(crate) mod settings;
 pub mod verdict;

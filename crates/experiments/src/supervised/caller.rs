@@ -5,7 +5,7 @@ use report::sink::Sink;
 use crate::document::Origin;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::journal::Ended;
+use crate::journal::FinishedRun;
 
 /// What a run is given beside what it measures.
 pub struct Caller<'a, D> {
@@ -16,5 +16,5 @@ pub struct Caller<'a, D> {
     /// Opens the file of the document; asked of rank 0 alone.
     pub open: &'a dyn Fn() -> Result<Option<Sink>, Fault>,
     /// Shows what rank 0 ended with, before anybody leaves the launch.
-    pub show: &'a dyn Fn(Ended<D>) -> Result<Exit, Fault>,
+    pub show: &'a dyn Fn(FinishedRun<D>) -> Result<Exit, Fault>,
 }

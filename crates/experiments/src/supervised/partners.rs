@@ -19,13 +19,13 @@ pub struct RankProcess {
 impl RankProcess {
     /// This process, as the session of a rank on this host.
     pub fn own(rank: usize, host: String) -> Self {
-        let own = Identity::own();
+        let own = ProcessIdentity::own();
         Self { rank, host, process: (own.pid, own.start, own.namespace) }
     }
 
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> ProcessIdentity {
         let (pid, start, namespace) = self.process;
-        Identity { pid, start, namespace }
+        ProcessIdentity { pid, start, namespace }
     }
 }
 

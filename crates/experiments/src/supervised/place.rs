@@ -2,7 +2,7 @@
 //! ranks this one is. And where each rank says it is, once they have met.
 
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
-use ranks::{Launch, Place};
+use ranks::{Launch, WorldPlace};
 use serde::{Deserialize, Serialize};
 use stats::units::counted;
 use stats::{IdList, PciAddress};
@@ -10,7 +10,7 @@ use topo::Topology;
 
 use super::kind::PlaceAsked;
 use super::partners::RankProcess;
-use crate::backends::{Found, targets};
+use crate::backends::{FoundPlatform, targets};
 use crate::driver::chosen;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -24,7 +24,7 @@ pub(super) fn place(
     asked: &PlaceAsked,
     launch: &Launch,
     topology: &Topology,
-    found: &Found,
+    found: &FoundPlatform,
     chosen_places: Option<&[(u32, u32)]>,
 ) -> Result<RankPlan, Fault> {
     let (rank, size) = place_on_node(launch)?;
@@ -105,7 +105,7 @@ pub struct RankLocation {
 
 impl RankLocation {
     /// Of this process.
-    pub fn own(place: Place, topology: &Topology, found: &Found, plan: &RankPlan) -> Self {
+    pub fn own(place: WorldPlace, topology: &Topology, found: &FoundPlatform, plan: &RankPlan) -> Self {
         let gpu = match plan.target.id {
             TargetId::Gpu(pci) => Some(pci),
             TargetId::Node(_) => None,

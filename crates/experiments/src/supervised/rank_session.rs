@@ -14,7 +14,7 @@ use topo::Topology;
 use super::channel::{SessionMessage, tell};
 use super::kind::{MessageOf, RankSession, SessionJournal, Supervised};
 use super::place;
-use crate::backends::{self, Found};
+use crate::backends::{self, FoundPlatform};
 use crate::ending;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -51,7 +51,7 @@ impl<K: Supervised> RankSession<'_, K> {
     ///
     /// # Errors
     /// Those that were asked for are not here.
-    pub fn find(&self, topology: &Topology) -> Result<Found, Fault> {
+    pub fn find(&self, topology: &Topology) -> Result<FoundPlatform, Fault> {
         let _opening = self.watchdog(NOT_OPEN)?;
         let asked = self.kind.place_asked();
         backends::find(asked.backend, asked.gpus.is_some(), topology)
@@ -61,7 +61,12 @@ impl<K: Supervised> RankSession<'_, K> {
     ///
     /// # Errors
     /// As there.
-    pub fn place(&self, topology: &Topology, found: &Found, chosen: Option<&[(u32, u32)]>) -> Result<RankPlan, Fault> {
+    pub fn place(
+        &self,
+        topology: &Topology,
+        found: &FoundPlatform,
+        chosen: Option<&[(u32, u32)]>,
+    ) -> Result<RankPlan, Fault> {
         place::place(self.kind.place_asked(), self.launch, topology, found, chosen)
     }
 
@@ -85,7 +90,7 @@ impl<K: Supervised> RankSession<'_, K> {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn open(&self, found: &Found, plan: &RankPlan) -> Result<Option<Box<dyn Device>>, Fault> {
+    pub fn open(&self, found: &FoundPlatform, plan: &RankPlan) -> Result<Option<Box<dyn Device>>, Fault> {
         match plan.target.id {
             TargetId::Gpu(pci) => Ok(Some(found.platform.open(DeviceId::Pci(pci)).map_err(Fault::no_result)?)),
             TargetId::Node(_) => Ok(None),

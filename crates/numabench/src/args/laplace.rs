@@ -6,9 +6,11 @@ use std::time::Duration;
 use ::laplace::{HaloWay, LaplaceGrid, LaplaceOptions};
 use clap::ValueEnum;
 use experiments::supervised::PlaceAsked;
+use kernels::jacobi::Precision;
 use placement::Selection;
 use stats::IdList;
 
+use super::words::{Word, one_of};
 use super::{Backend, ColorChoice, duration, membind, whole};
 
 /// `numabench laplace`.
@@ -18,7 +20,7 @@ pub struct Laplace {
     #[arg(long, value_name = "ROWSxCOLUMNS", default_value = "8192x8192", help_heading = "What is computed")]
     pub grid: LaplaceGrid,
     /// The precision of a cell
-    #[arg(long, value_enum, default_value_t = Precision::Double, help_heading = "What is computed")]
+    #[arg(long, value_parser = one_of(PRECISIONS), default_value = "double", help_heading = "What is computed")]
     pub precision: Precision,
     /// Who computes and how halos go: cpu (each rank with its core, MPI of host memory), staged (GPUs, halos through pinned host memory), gpu-aware (MPI is given device
     /// memory, in a process that may die of it), gpu (a rank alone) [default: all that this launch can have]
@@ -63,13 +65,8 @@ pub struct Laplace {
 }
 
 /// The precision of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Precision {
-    /// 32 bits
-    Single,
-    /// 64 bits
-    Double,
-}
+const PRECISIONS: &[Word<Precision>] =
+    &[("single", Precision::Single, "32 bits"), ("double", Precision::Double, "64 bits")];
 
 /// Whether halos overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -87,10 +84,7 @@ impl Laplace {
     pub fn options(&self) -> LaplaceOptions {
         LaplaceOptions {
             grid: self.grid,
-            precision: match self.precision {
-                Precision::Single => kernels::jacobi::Precision::Single,
-                Precision::Double => kernels::jacobi::Precision::Double,
-            },
+            precision: self.precision,
             ways: self.ways.clone(),
             overlap: match self.overlap {
                 Overlap::On => Some(true),

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-use exchange::{DeviceOperation, Expectation, MessageOptions, PairsAsked};
+use exchange::{DeviceOperation, Expectation, MessageOptions, MessagePattern, PairsAsked};
 use experiments::supervised::PlaceAsked;
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
 
-use super::options::each;
+use super::words::{Word, one_of};
 use super::{Backend, ColorChoice, Sizes, duration, membind, sizes, whole};
 
 /// `numabench mpi`.
@@ -47,16 +47,16 @@ pub struct Mpi {
     size: Option<Sizes>,
     /// How messages follow each other: ping-pong one at a time (as osu_latency), one-way and both-ways up to 64 at once (as osu_bw, osu_bibw)
     /// [default: all; ping-pong with --matrix]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
-    pattern: Vec<Pattern>,
+    #[arg(long, value_parser = one_of(PATTERNS), value_delimiter = ',', value_name = "PATTERNS", help_heading = "What is sent")]
+    pattern: Vec<MessagePattern>,
     /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
     /// its own does it, and what was measured before is kept [default: all; none with --matrix]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATIONS", help_heading = "What is sent")]
     operations: Vec<Operations>,
 
     /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
-    #[arg(long, value_enum, default_value_t = Level::Single, value_name = "LEVEL", help_heading = "How it is measured")]
-    pub thread_level: Level,
+    #[arg(long, value_parser = one_of(LEVELS), default_value = "single", value_name = "LEVEL", help_heading = "How it is measured")]
+    pub thread_level: ThreadLevel,
     /// Begin no further pass over the cases of a phase after this time
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "20s", help_heading = "How it is measured")]
     pub max_time: Duration,
@@ -72,8 +72,8 @@ pub struct Mpi {
 
     /// End with exit code 5 where this does not hold, with 6 where that is not known: what MPI does with device memory, or which network adapters carry messages between
     /// hosts. An operation that crashes, hangs or brings wrong bytes ends with 5 in any case
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
-    pub expect: Option<Expect>,
+    #[arg(long, value_parser = one_of(EXPECTED), value_name = "WHAT", help_heading = "Output")]
+    pub expect: Option<Expectation>,
     /// Write the document (JSON, numabench.mpi 1.2) here; - is standard output, in place of the table
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -90,7 +90,7 @@ impl Mpi {
     pub fn options(&self) -> MessageOptions {
         let all = MessageOptions::default();
         let (sizes, patterns, operations) = match self.matrix {
-            Some(_) => (vec![8, 4 << 20], vec![exchange::MessagePattern::PingPong], Vec::new()),
+            Some(_) => (vec![8, 4 << 20], vec![MessagePattern::PingPong], Vec::new()),
             None => (all.sizes, all.patterns, all.operations),
         };
         MessageOptions {
@@ -104,14 +104,14 @@ impl Mpi {
             pairs: self.pairs.clone(),
             matrix: self.matrix,
             sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),
-            patterns: if self.pattern.is_empty() { patterns } else { each(&self.pattern) },
+            patterns: if self.pattern.is_empty() { patterns } else { self.pattern.clone() },
             operations: if self.operations.is_empty() { operations } else { Operations::tried(&self.operations) },
-            thread_level: self.thread_level.into(),
+            thread_level: self.thread_level,
             max_time: self.max_time,
             operation_timeout: self.operation_timeout,
             timeout: self.timeout,
             seed: self.seed,
-            expect: self.expect.map(Into::into),
+            expect: self.expect,
         }
     }
 }
@@ -132,25 +132,11 @@ fn pairs(text: &str) -> Result<PairsAsked, String> {
 }
 
 /// How messages follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Pattern {
-    /// There and back, one at a time
-    PingPong,
-    /// Several at once, one way
-    OneWay,
-    /// Several at once, both ways
-    BothWays,
-}
-
-impl From<Pattern> for exchange::MessagePattern {
-    fn from(asked: Pattern) -> Self {
-        match asked {
-            Pattern::PingPong => Self::PingPong,
-            Pattern::OneWay => Self::OneWay,
-            Pattern::BothWays => Self::BothWays,
-        }
-    }
-}
+const PATTERNS: &[Word<MessagePattern>] = &[
+    ("ping-pong", MessagePattern::PingPong, "There and back, one at a time"),
+    ("one-way", MessagePattern::OneWay, "Several at once, one way"),
+    ("both-ways", MessagePattern::BothWays, "Several at once, both ways"),
+];
 
 /// What MPI is given device memory for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,49 +187,23 @@ impl ValueEnum for Operations {
 }
 
 /// How many threads MPI is to reckon with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Level {
-    /// MPI_THREAD_SINGLE
-    Single,
-    /// MPI_THREAD_FUNNELED
-    Funneled,
-    /// MPI_THREAD_SERIALIZED
-    Serialized,
-    /// MPI_THREAD_MULTIPLE
-    Multiple,
-}
-
-impl From<Level> for ThreadLevel {
-    fn from(asked: Level) -> Self {
-        match asked {
-            Level::Single => Self::Single,
-            Level::Funneled => Self::Funneled,
-            Level::Serialized => Self::Serialized,
-            Level::Multiple => Self::Multiple,
-        }
-    }
-}
+const LEVELS: &[Word<ThreadLevel>] = &[
+    ("single", ThreadLevel::Single, "MPI_THREAD_SINGLE"),
+    ("funneled", ThreadLevel::Funneled, "MPI_THREAD_FUNNELED"),
+    ("serialized", ThreadLevel::Serialized, "MPI_THREAD_SERIALIZED"),
+    ("multiple", ThreadLevel::Multiple, "MPI_THREAD_MULTIPLE"),
+];
 
 /// What is expected of MPI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Expect {
-    /// MPI takes device memory in every operation tried, whichever way it goes
-    Aware,
-    /// That, and from device to device
-    Direct,
-    /// No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link
-    Near,
-}
-
-impl From<Expect> for Expectation {
-    fn from(asked: Expect) -> Self {
-        match asked {
-            Expect::Aware => Self::Aware,
-            Expect::Direct => Self::Direct,
-            Expect::Near => Self::Near,
-        }
-    }
-}
+const EXPECTED: &[Word<Expectation>] = &[
+    ("aware", Expectation::Aware, "MPI takes device memory in every operation tried, whichever way it goes"),
+    ("direct", Expectation::Direct, "That, and from device to device"),
+    (
+        "near",
+        Expectation::Near,
+        "No rank's bytes go over an adapter of another NUMA node while one of its GPU's node, or of its PU's without a GPU, has a link",
+    ),
+];
 
 #[cfg(test)]
 mod tests {

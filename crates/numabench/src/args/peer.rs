@@ -1,7 +1,7 @@
 //! `numabench peer` as typed.
 
 use device::{CopyBy, PeerEnd};
-use experiments::options::{self, Pairs};
+use experiments::options::{self, GpuPairs};
 
 use super::measuring::Measuring;
 use super::{ENGINES, Word, one_of};
@@ -13,10 +13,10 @@ const BY: &[Word<PeerEnd>] = &[
 ];
 
 /// Which pairs of GPUs.
-const PAIRS: &[Word<Pairs>] = &[
-    ("all", Pairs::All, "Every two, one way and both ways at once"),
-    ("ring", Pairs::Ring, "Each with the next one, one way"),
-    ("none", Pairs::None, "None: only within each GPU's memory"),
+const PAIRS: &[Word<GpuPairs>] = &[
+    ("all", GpuPairs::All, "Every two, one way and both ways at once"),
+    ("ring", GpuPairs::Ring, "Each with the next one, one way"),
+    ("none", GpuPairs::None, "None: only within each GPU's memory"),
 ];
 
 /// `numabench peer`.
@@ -28,7 +28,7 @@ pub struct Peer {
     /// Which pairs: every two both ways, each GPU with the next one way (quick: every GPU sends and receives once), or none but each GPU's own
     /// memory
     #[arg(long, value_parser = one_of(PAIRS), default_value = "all", help_heading = "What is measured")]
-    pub pairs: Pairs,
+    pub pairs: GpuPairs,
     /// Which of the two GPUs copies: writes and reads differ on most links
     #[arg(long, value_parser = one_of(BY), default_value = "source", help_heading = "What is measured")]
     pub by: PeerEnd,

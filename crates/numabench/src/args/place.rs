@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ::place::Asked;
+use ::place::PlaceRequest;
 use clap::ArgAction;
 use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
@@ -92,8 +92,8 @@ pub struct Place {
 
 impl Place {
     /// What is asked for.
-    pub fn asked(&self) -> Asked {
-        Asked {
+    pub fn asked(&self) -> PlaceRequest {
+        PlaceRequest {
             ranks: self.ranks,
             gpus: self.gpus.clone(),
             cores_per_rank: self.cores_per_rank,

@@ -1,6 +1,6 @@
 //! `numabench sweep` as typed.
 
-use ::kernels::{Scattered, Way};
+use ::kernels::{Scattered, TransferMethod};
 use ::pingpong::TimingChoice;
 use device::{CopyBy, Direction, MemoryKind};
 use experiments::options;
@@ -48,7 +48,7 @@ pub struct Sweep {
         requires = "pieces",
         help_heading = "Small pieces"
     )]
-    pub ways: Vec<Way>,
+    pub ways: Vec<TransferMethod>,
     /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest to the GPU]
     #[arg(long, value_name = "node|l3|core", requires = "pieces", help_heading = "Small pieces")]
     pub rows: Option<RowsBy>,
@@ -90,7 +90,7 @@ impl Sweep {
     }
 
     fn small(&self, sizes: &Sizes) -> options::SmallPiecesOptions {
-        let ways = if self.ways.is_empty() { Way::ALL.to_vec() } else { self.ways.clone() };
+        let ways = if self.ways.is_empty() { TransferMethod::ALL.to_vec() } else { self.ways.clone() };
         let (sizes, scattered) = (sizes.0.clone(), self.scattered);
         options::SmallPiecesOptions { sizes, total: self.total, scattered, ways, rows: self.rows }
     }
@@ -104,9 +104,9 @@ const SCATTERED: &[Word<Scattered>] = &[
 ];
 
 /// How pieces are sent.
-const WAYS: &[Word<Way>] = &[
-    ("loop", Way::Loop, "An asynchronous copy of each"),
-    ("batch", Way::Batch, "One call of the driver that queues all copies"),
-    ("kernel", Way::Kernel, "One kernel that moves all of them"),
-    ("packed", Way::Packed, "One copy, packed on the host by the rank's core and on the GPU by a kernel"),
+const WAYS: &[Word<TransferMethod>] = &[
+    ("loop", TransferMethod::Loop, "An asynchronous copy of each"),
+    ("batch", TransferMethod::Batch, "One call of the driver that queues all copies"),
+    ("kernel", TransferMethod::Kernel, "One kernel that moves all of them"),
+    ("packed", TransferMethod::Packed, "One copy, packed on the host by the rank's core and on the GPU by a kernel"),
 ];

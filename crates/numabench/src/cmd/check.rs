@@ -8,8 +8,8 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use ::check::{CheckError, Looked, Node, Whom};
-use launchers::site::SlurmFiles;
+use ::check::{CheckRequest, Looked, Node, Whom};
+use launchers::slurm_files::SlurmFiles;
 use placement::judge::PlacementVerdict;
 use ranks::Launch;
 
@@ -60,7 +60,7 @@ fn asked(args: &Check) -> Result<CheckRequest, Fault> {
     let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
         Some(line) => {
-            let site = Site::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
+            let site = SlurmFiles::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
             Whom::Line(line.clone(), site.map_err(Fault::usage)?)
         }
         None if args.all => Whom::GpuUsers,

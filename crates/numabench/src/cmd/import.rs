@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::import::{About, Program, import};
+use analysis::import::{About, ProgramOutput, import};
 use anyhow::anyhow;
 use experiments::document::Origin;
 use experiments::documents;

@@ -1,9 +1,7 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
 use ::place::document::{self, Invocation};
-use ::place::{Found, Saved, TURNS_AT_MOST, planned,
-    situation,
-};
+use ::place::{Candidates, Saved, TURNS_AT_MOST, planned, situation};
 use experiments::backends;
 use experiments::document::Origin;
 use experiments::driver::survey_of;
@@ -50,7 +48,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         measured
     } else if let Some(path) = &args.from {
         let way = Saved::read(path).and_then(|saved| saved.way(topology, &topology.allowed.pus));
-        (Found::only(way.map_err(Fault::usage)?), Exit::Ok)
+        (Candidates::only(way.map_err(Fault::usage)?), Exit::Ok)
     } else {
         (Candidates::only(planned(&asked, &survey)?), Exit::Ok)
     };
@@ -71,8 +69,8 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     })
 }
 
-fn command(args: &Place, origin: &Origin) -> Command {
-    Command {
+fn command(args: &Place, origin: &Origin) -> Invocation {
+    Invocation {
         tool: origin.tool.clone(),
         argv: origin.argv.clone(),
         started_at: origin.began.started_at(),

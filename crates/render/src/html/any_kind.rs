@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::kept::{Kept, Kind};
+use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::node_run::of_document;
 use analysis::nodes::nodes as side_by_side;
 use analysis::read_document::ReadDocument;
@@ -23,29 +23,29 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
                 of_places.push((name, *document));
                 None
             }
-            ReadDocument::Kept(kept) => {
-                let kind = Some(kept.kind());
-                match kept {
-                    Kept::Result(document) => {
+            ReadDocument::WithFigures(document) => {
+                let kind = Some(document.kind());
+                match document {
+                    AnyDocument::Result(document) => {
                         of_nodes.extend(of_document(&document));
                         results.push((name, *document));
                     }
-                    Kept::Trial(trial) => of_trials.push((name, *trial)),
-                    Kept::Mpi(document) => of_mpi.push((name, *document)),
-                    Kept::Imported(document) => of_others.push((name, *document)),
+                    AnyDocument::Trial(trial) => of_trials.push((name, *trial)),
+                    AnyDocument::Mpi(document) => of_mpi.push((name, *document)),
+                    AnyDocument::Imported(document) => of_others.push((name, *document)),
                 }
                 kind
             }
             checked => {
                 of_nodes.extend(checked.node_runs());
-                Some(Kind::Result)
+                Some(DocumentKind::Result)
             }
         });
     }
     kinds.sort_unstable();
     kinds.dedup();
     if kinds.len() > 1 {
-        let names: Vec<&str> = kinds.into_iter().map(|kind| kind.map_or("placement", Kind::name)).collect();
+        let names: Vec<&str> = kinds.into_iter().map(|kind| kind.map_or("placement", DocumentKind::name)).collect();
         return Err(format!(
             "a report is of documents of one kind, and these are of {}: give each kind to a report of its own",
             names.join(", ")
