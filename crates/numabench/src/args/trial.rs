@@ -129,3 +129,20 @@ fn json_metric(text: &str) -> Result<(PathBuf, String), String> {
     let (file, pointer) = text.rsplit_once(':').ok_or_else(wrong)?;
     if file.is_empty() || !pointer.starts_with('/') { Err(wrong()) } else { Ok((file.into(), pointer.to_owned())) }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    #[test]
+    fn a_command_line_that_says_nothing_is_the_librarys_default() -> Result<(), clap::Error> {
+        let args = Args::try_parse_from(["numabench", "trial", "--", "true"])?;
+        let Command::Trial(trial) = args.command else { panic!("{:?}", args.command) };
+        let default = TrialOptions { program: vec!["true".into()], ..TrialOptions::default() };
+        assert_eq!(format!("{:?}", trial.options()), format!("{default:?}"));
+        Ok(())
+    }
+}
