@@ -72,10 +72,13 @@ fn exit_status(to: &mut Roff) {
 /// The command's examples, each line as it is typed with what it is for.
 fn lines(to: &mut Roff, command: &clap::Command) {
     let path = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let Some(examples) = examples::of(path) else { return };
+    let examples = examples::of(path);
+    if examples.is_empty() {
+        return;
+    }
     to.control("SH", ["EXAMPLES"]);
     for (line, what) in examples {
-        to.control("TP", []).text([bold(*line)]).text([roman(*what)]);
+        to.control("TP", []).text([bold(line)]).text([roman(what)]);
     }
 }
 
