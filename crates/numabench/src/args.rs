@@ -196,7 +196,7 @@ pub struct Pingpong {
     /// Findings that end an otherwise complete run with exit code 5: slower-twin, a GPU that copies much slower than those of its
     /// node that are like it
     #[arg(long, value_enum, value_delimiter = ',', value_name = "FINDINGS", help_heading = "Output")]
-    pub fail_on: Vec<FailOn>,
+    pub fail_on: Vec<FailingFinding>,
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
@@ -220,9 +220,9 @@ pub struct Pingpong {
     pub color: ColorChoice,
 }
 
-/// Findings of a run.
+/// Findings of a run that may end it with a code of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
+pub enum FailingFinding {
     /// A GPU that copies much slower than equal GPUs of its node
     SlowerTwin,
 }

@@ -22,38 +22,8 @@ const REASONS: &[(&str, &str)] = &[(
     "an opened driver's functions, in `backend-cuda` and `backend-hip`: the same role for two vendors, and nothing uses both",
 )];
 
-/// Names that two types had before this was checked, and have without a reason: the list only gets shorter.
-const WITHOUT_REASON: &[&str] = &[
-    "Asked",
-    "Case",
-    "Direction",
-    "Doing",
-    "End",
-    "Ending",
-    "FailOn",
-    "Found",
-    "Here",
-    "Journal",
-    "Kept",
-    "Memory",
-    "Met",
-    "Pairs",
-    "Patience",
-    "Placed",
-    "Plan",
-    "Proof",
-    "Run",
-    "Session",
-    "Standing",
-    "State",
-    "Told",
-    "Trouble",
-    "Variant",
-    "Verdict",
-];
-
-/// Where these lists are.
-const LISTS: &str = "xtask/src/tidy/names.rs";
+/// Where this list is.
+const LIST: &str = "xtask/src/tidy/names.rs";
 
 /// The layers that repeat names of libraries, by how their files' paths begin.
 const FACES: [&str; 2] = ["crates/numabench/src/args", "crates/report/"];
@@ -79,7 +49,7 @@ struct Definition<'f> {
 
 /// What is wrong with the names of the tree's types.
 pub fn check(files: &[(PathBuf, String)]) -> Vec<Finding> {
-    check_by(files, REASONS, WITHOUT_REASON)
+    check_by(files, REASONS)
 }
 
 /// Each name that is defined more than once without a reason, with how often.
@@ -89,9 +59,9 @@ pub fn repeated_without_reason(files: &[(PathBuf, String)]) -> Vec<(String, usiz
     all.map(|(name, definitions)| (name, definitions.len())).collect()
 }
 
-fn check_by(files: &[(PathBuf, String)], reasons: &[(&str, &str)], without_reason: &[&str]) -> Vec<Finding> {
+fn check_by(files: &[(PathBuf, String)], reasons: &[(&str, &str)]) -> Vec<Finding> {
     let repeated = repeated(files);
-    let listed: Vec<&str> = reasons.iter().map(|(name, _)| *name).chain(without_reason.iter().copied()).collect();
+    let listed: Vec<&str> = reasons.iter().map(|(name, _)| *name).collect();
     let mut findings = Vec::new();
     for (name, definitions) in &repeated {
         let [others @ .., last] = definitions.as_slice() else { continue };
@@ -105,17 +75,17 @@ fn check_by(files: &[(PathBuf, String)], reasons: &[(&str, &str)], without_reaso
         findings.push(Finding::new(last.file, last.line, what, remedy));
     }
     for name in listed.into_iter().filter(|name| !repeated.contains_key(*name)) {
-        let what = format!("`{name}` is in a list of names that two types have, and they do not");
-        findings.push(Finding::new(Path::new(LISTS), line_of(files, name), what, "take it out of the list"));
+        let what = format!("`{name}` is in the list of names that two types have, and they do not");
+        findings.push(Finding::new(Path::new(LIST), line_of(files, name), what, "take it out of the list"));
     }
     findings
 }
 
-/// The line in which a name stands in the lists.
+/// The line in which a name stands in the list.
 fn line_of(files: &[(PathBuf, String)], name: &str) -> usize {
-    let lists = files.iter().find(|(file, _)| file == Path::new(LISTS));
+    let list = files.iter().find(|(file, _)| file == Path::new(LIST));
     let quoted = format!("\"{name}\"");
-    lists.and_then(|(_, text)| text.lines().position(|line| line.contains(&quoted))).map_or(1, |at| at + 1)
+    list.and_then(|(_, text)| text.lines().position(|line| line.contains(&quoted))).map_or(1, |at| at + 1)
 }
 
 /// Each name that counts, with the definitions that make it count.
@@ -247,10 +217,8 @@ mod tests {
             ("crates/a/src/b.rs", "//! B.\npub struct Place;\npub struct Api;\n"),
             ("crates/c/src/d.rs", "pub struct Api;\n\n\npub struct Place;\n"),
         ]);
-        let found = |reasons, without| -> Vec<String> {
-            check_by(&files, reasons, without).iter().map(ToString::to_string).collect()
-        };
-        let wrong = found(&[("Api", "two vendors")], &[]);
+        let found = |reasons| -> Vec<String> { check_by(&files, reasons).iter().map(ToString::to_string).collect() };
+        let wrong = found(&[("Api", "two vendors")]);
         assert_eq!(wrong.len(), 1);
         assert!(
             wrong[0].starts_with(
@@ -258,20 +226,20 @@ mod tests {
             ),
             "{wrong:?}"
         );
-        assert_eq!(found(&[("Api", "two vendors")], &["Place"]), [""; 0]);
-        assert_eq!(found(&[], &[]).len(), 2);
+        assert_eq!(found(&[("Api", "two vendors"), ("Place", "for a reason")]), [""; 0]);
+        assert_eq!(found(&[]).len(), 2);
     }
 
     #[test]
     fn a_listed_name_that_two_types_no_longer_have_is_found_in_its_line() {
         let files = tree([
             ("crates/a/src/b.rs", "pub struct Api;\n"),
-            (LISTS, "//! Lists.\n[\n    (\"Api\", \"two vendors\"),\n    \"Place\",\n]\n"),
+            (LIST, "//! List.\n[\n    (\"Api\", \"two vendors\"),\n    (\"Place\", \"for a reason\"),\n]\n"),
         ]);
-        let wrong: Vec<String> =
-            check_by(&files, &[("Api", "two vendors")], &["Place"]).iter().map(ToString::to_string).collect();
+        let reasons = [("Api", "two vendors"), ("Place", "for a reason")];
+        let wrong: Vec<String> = check_by(&files, &reasons).iter().map(ToString::to_string).collect();
         assert_eq!(wrong.len(), 2);
-        assert!(wrong[0].starts_with("xtask/src/tidy/names.rs:3: `Api` is in a list"), "{wrong:?}");
-        assert!(wrong[1].starts_with("xtask/src/tidy/names.rs:4: `Place` is in a list"), "{wrong:?}");
+        assert!(wrong[0].starts_with("xtask/src/tidy/names.rs:3: `Api` is in the list"), "{wrong:?}");
+        assert!(wrong[1].starts_with("xtask/src/tidy/names.rs:4: `Place` is in the list"), "{wrong:?}");
     }
 }

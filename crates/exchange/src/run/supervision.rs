@@ -234,12 +234,7 @@ mod tests {
         let ended = |pairs: usize, found: Vec<PairFound>| {
             let (end, doing) = (SessionEnd::Hung, MessageStep::Else);
             let ending = SessionOutcome { end, doing, why: Some("it died".to_owned()), signal: None };
-            ended(
-                &MessageOptions::default(),
-                pairs,
-                &MessageResults { pairs: found, interrupted: false },
-                &ending,
-            )
+            ended(&MessageOptions::default(), pairs, &MessageResults { pairs: found, interrupted: false }, &ending)
         };
         assert_eq!(ended(1, vec![pair([0, 1], crash())]), (Status::Complete, Exit::Finding));
         // One not begun, and one whose device memory was not.

@@ -7,7 +7,7 @@ use experiments::launched::{self, Desk};
 use ranks::Launch;
 use report::Document;
 
-use crate::args::{FailOn, Pingpong};
+use crate::args::{FailingFinding, Pingpong};
 use crate::cmd::measured;
 use crate::cmd::reference::with as references;
 use crate::exit::Exit;
@@ -36,7 +36,8 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     let reference = &references(args.reference.as_deref())?;
     let extent = Extent::of(args.full, args.brief, args.quiet);
     let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
-    let fails = |document: &Document| args.fail_on.contains(&FailOn::SlowerTwin) && !document.slower_twins.is_empty();
+    let fails =
+        |document: &Document| args.fail_on.contains(&FailingFinding::SlowerTwin) && !document.slower_twins.is_empty();
     let mut progress = Progress::new(args.quiet);
     let (say, observer) = (terminal::say, &mut progress);
     if launch.is_alone() {
