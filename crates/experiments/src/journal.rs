@@ -33,6 +33,15 @@ pub struct FinishedRun<D = Document> {
     pub fault: Option<Fault>,
 }
 
+impl<D: Serialize> FinishedRun<D> {
+    /// The document of a run with this exit, written for good where it was asked for.
+    pub fn kept(sink: Option<&Sink>, document: D, exit: Exit) -> Self {
+        let settled = sink.map(|sink| settled(sink, sink.keep_or_rescue(&document), exit));
+        let (saved_to, kept) = settled.unwrap_or((None, Ok(())));
+        Self { document, exit, saved_to, fault: kept.err() }
+    }
+}
+
 /// The file of a document, where there is one.
 pub struct DocumentFile<'a> {
     sink: Option<&'a Sink>,
@@ -65,10 +74,9 @@ impl<'a> DocumentFile<'a> {
         self.written = Some((Instant::now(), began.elapsed()));
     }
 
-    /// Writes the document for good: where it is, and the fault of a run with this exit where that is not the file that was asked for.
-    pub fn conclude<D: Serialize>(&self, document: &D, exit: Exit) -> (Option<PathBuf>, Option<Fault>) {
-        let settled = self.sink.map(|sink| settled(sink, sink.keep_or_rescue(document), exit));
-        settled.map_or((None, None), |(saved_to, kept)| (saved_to, kept.err()))
+    /// Writes the document for good.
+    pub fn conclude<D: Serialize>(&self, document: D, exit: Exit) -> FinishedRun<D> {
+        FinishedRun::kept(self.sink, document, exit)
     }
 }
 
@@ -96,8 +104,7 @@ impl<'a> DocumentJournal<'a> {
         let mut document = (self.build)(state, Some(exit));
         let exit = if exit == Exit::Ok && fails(&document) { Exit::Finding } else { exit };
         document.exit_code = Some(exit.code());
-        let (saved_to, fault) = self.file.conclude(&document, exit);
-        FinishedRun { document, exit, saved_to, fault }
+        self.file.conclude(document, exit)
     }
 
     fn write(&mut self, state: &RunState) {
@@ -125,7 +132,7 @@ pub fn is_due(since: Duration, took: Duration) -> bool {
 }
 
 /// Where the document is. If it could not be written to the requested file, this is a fault with the run's own exit code, or with 1 if that code is 0.
-pub fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
+fn settled(sink: &Sink, kept: Kept, exit: Exit) -> (Option<PathBuf>, Result<(), Fault>) {
     let exit = if exit == Exit::Ok { Exit::NoResult } else { exit };
     let fault = |why, what: &str| Fault::new(exit, format!("{what}: {why}"));
     match kept {

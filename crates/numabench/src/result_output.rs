@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::reference::Reference;
 use experiments::document::Origin;
-use experiments::journal::{FinishedRun, settled};
+use experiments::journal::FinishedRun;
 use render::terminal::{Style, brief, table_beside};
 use report::sink::Sink;
 use serde::Serialize;
@@ -112,16 +112,6 @@ pub fn json<T: Serialize>(document: &T) -> Result<Vec<u8>, Fault> {
 /// Writes a file, whole or not at all.
 pub fn write(sink: &Sink, bytes: &[u8]) -> Result<(), Fault> {
     sink.write(bytes).map_err(|error| Fault::new(Exit::NoResult, error))
-}
-
-/// Keeps a document where it was asked for, as the last thing but showing it.
-pub fn kept<D: Serialize>(sink: Option<&Sink>, document: D, exit: Exit) -> FinishedRun<D> {
-    let settle = |sink: &Sink| match json(&document) {
-        Ok(bytes) => settled(sink, sink.write_or_rescue(&bytes), exit),
-        Err(fault) => (None, Err(fault)),
-    };
-    let (saved_to, kept) = sink.map_or((None, Ok(())), settle);
-    FinishedRun { document, exit, saved_to, fault: kept.err() }
 }
 
 /// Prints the document where it was asked for on standard output, else its table, which is told where the document is.

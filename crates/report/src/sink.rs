@@ -121,20 +121,10 @@ impl Sink {
 
     /// The same for the last time: a document that the file cannot take goes into one beside it, or to the temporary folder.
     pub fn keep_or_rescue<D: Serialize>(&self, document: &D) -> Kept {
-        self.or_rescue(self.keep(document), |file| self.fill(document, file))
-    }
-
-    /// [`Sink::write`] for the last time, as [`Sink::keep_or_rescue`].
-    pub fn write_or_rescue(&self, bytes: &[u8]) -> Kept {
-        let fill = |file: &mut File| Ok(file.write_all(bytes).map_err(|error| self.error(WRITING, error))?);
-        self.or_rescue(self.write(bytes).map_err(KeepError::Sink), fill)
-    }
-
-    fn or_rescue(&self, kept: Result<(), KeepError>, fill: impl Fn(&mut File) -> Result<(), KeepError>) -> Kept {
-        let Err(why) = kept else { return Kept::Here };
+        let Err(why) = self.keep(document) else { return Kept::Here };
         let near = [self.folder.clone(), std::env::temp_dir()];
         let name = self.target.file_stem().unwrap_or_default();
-        match near.iter().find_map(|folder| rescue(folder, name, &fill)) {
+        match near.iter().find_map(|folder| rescue(folder, name, &|file| self.fill(document, file))) {
             Some(path) => Kept::Elsewhere { path, why },
             None => Kept::Nowhere { why },
         }
@@ -329,19 +319,19 @@ mod tests {
         fs::create_dir(&within)?;
         let path = within.join("result.json");
         let sink = Sink::open(&path)?;
-        assert!(matches!(sink.write_or_rescue(b"1"), Kept::Here));
+        assert!(matches!(sink.keep_or_rescue(&1), Kept::Here));
         // The file has become a folder: what is beside it can be written.
         fs::remove_file(&path)?;
         fs::create_dir(&path)?;
-        let Kept::Elsewhere { path: beside, why } = sink.write_or_rescue(b"2") else { return Err("lost".into()) };
-        assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2"));
+        let Kept::Elsewhere { path: beside, why } = sink.keep_or_rescue(&2) else { return Err("lost".into()) };
+        assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2\n"));
         assert!(why.to_string().contains("result.json cannot be written"), "{why}");
         // The folder is gone.
         fs::remove_dir_all(&within)?;
-        let Kept::Elsewhere { path: elsewhere, .. } = sink.write_or_rescue(b"3") else { return Err("lost".into()) };
+        let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
         let text = fs::read_to_string(&elsewhere)?;
         fs::remove_file(&elsewhere)?;
-        assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3"));
+        assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3\n"));
         Ok(())
     }
 

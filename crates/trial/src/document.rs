@@ -1,6 +1,6 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
-use experiments::{Exit, Fault};
+use experiments::Exit;
 use report::TrialDocument;
 use report::document::Status;
 use report::trial::{
@@ -124,11 +124,6 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
         runs: state.runs.to_vec(),
         notes,
     }
-}
-
-/// The document as it is kept.
-pub(crate) fn json(document: &TrialDocument) -> Result<Vec<u8>, Fault> {
-    report::json::json_value(document).map_err(|error| Fault::new(Exit::NoResult, error))
 }
 
 fn status(exit: Option<Exit>) -> Status {

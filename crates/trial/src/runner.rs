@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use experiments::journal::DocumentFile;
 use experiments::scratch::Scratch;
 use experiments::{Exit, Fault};
-use report::sink::Sink;
 use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart};
 use stats::units::{counted, spoken_seconds};
 
 use crate::decide::TrialStanding;
-use crate::document::{TrialFacts, TrialState, build, json};
+use crate::document::{TrialFacts, TrialState, build};
 use crate::guardian::Guardian;
 use crate::metric::{EndedRun, Metric};
 use crate::order::order;
@@ -65,7 +65,8 @@ pub(crate) struct ProgramRunner<'t> {
     usual_s: Vec<Option<f64>>,
     /// What a look costs, in seconds.
     look_s: f64,
-    has_complained: bool,
+    /// Where the document goes.
+    pub file: DocumentFile<'t>,
 }
 
 impl<'t> ProgramRunner<'t> {
@@ -83,13 +84,13 @@ impl<'t> ProgramRunner<'t> {
         })?;
         Ok(Self {
             facts: TrialFacts { trial, starts: Vec::new() },
+            file: DocumentFile::new(session.sink, session.say),
             session,
             guardian,
             folder,
             began: Instant::now(),
             usual_s: vec![None; trial.variants.all.len()],
             look_s: rank_observer::cost_of_a_look().as_secs_f64(),
-            has_complained: false,
         })
     }
 
@@ -201,17 +202,10 @@ impl<'t> ProgramRunner<'t> {
         self.facts.trial.options.run_timeout
     }
 
-    /// Keeps the document up to date. That it cannot be kept is said once.
+    /// Keeps the document up to date.
     fn keep(&mut self, runs: &[TrialRun]) {
         let state = TrialState { runs, elapsed_s: self.elapsed_s(), stop: None, exit: None };
-        let kept = |sink: &Sink| {
-            let bytes = json(&build(&self.facts, state))?;
-            sink.write(&bytes).map_err(|error| Fault::new(Exit::NoResult, error))
-        };
-        if let (Some(Err(fault)), false) = (self.session.sink.map(kept), self.has_complained) {
-            (self.session.say)(&format!("warning: the document could not be kept up to date: {fault}"));
-            self.has_complained = true;
-        }
+        self.file.write(|| build(&self.facts, state));
     }
 
     fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {

@@ -1,13 +1,13 @@
 //! A trial after its warm-up: what it will take, its blocks until it is decided, and the document and exit code that they come to.
 
-use experiments::journal::{FinishedRun, settled};
+use experiments::journal::FinishedRun;
 use experiments::{Exit, Fault};
 use report::TrialDocument;
 use report::trial::{TrialOutcome, TrialRun, TrialStop};
 use stats::units::{counted, spoken_seconds};
 
 use crate::answer::holds;
-use crate::document::{TrialState, build, json};
+use crate::document::{TrialState, build};
 use crate::metric::WALL;
 use crate::planned::PlannedTrial;
 use crate::runner::ProgramRunner;
@@ -76,11 +76,7 @@ impl WarmedUpTrial<'_> {
         let elapsed_s = self.runner.elapsed_s();
         let exit = self.exit(stop);
         let state = TrialState { runs: &self.runs, elapsed_s, stop: Some(stop), exit: Some(exit) };
-        let document = build(&self.runner.facts, state);
-        let bytes = json(&document)?;
-        let kept = self.runner.session.sink.map(|sink| settled(sink, sink.write_or_rescue(&bytes), exit));
-        let (saved_to, kept) = kept.unwrap_or((None, Ok(())));
-        Ok(FinishedRun { document, exit, saved_to, fault: kept.err() })
+        Ok(self.runner.file.conclude(build(&self.runner.facts, state), exit))
     }
 
     fn exit(&self, stop: TrialStop) -> Exit {

@@ -10,7 +10,7 @@ use super::watch::{SessionProcess, SilenceLimits};
 use crate::document::DocumentState;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::journal::{DocumentFile, FinishedRun};
+use crate::journal::DocumentFile;
 use crate::signals::Signals;
 
 /// Runs the supervisor: the session is this program with the same arguments.
@@ -43,8 +43,7 @@ pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Do
         if exit == Exit::Ok {
             exit = kind.expected(&mut document);
         }
-        let (saved_to, fault) = file.conclude(&document, exit);
-        show(FinishedRun { document, exit, saved_to, fault })
+        show(file.conclude(document, exit))
     } else {
         if is_working && ending.end.is_by_signal() {
             say(&format!("note: on this rank: {}", ending.why.as_deref().unwrap_or_default()));

@@ -1,5 +1,6 @@
 //! `numabench doctor`: read the machine, look at its settings, show what costs placement or bandwidth. Nothing is measured and nothing changed.
 
+use experiments::journal::FinishedRun;
 use std::path::Path;
 
 use experiments::document::Origin;
@@ -10,7 +11,7 @@ use report::doctor::{DoctorDocument, SCHEMA, schema_version};
 use crate::args::doctor::Doctor;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{kept, origin, show};
+use crate::result_output::{origin, show};
 use crate::{fleet, output_file, terminal};
 
 /// Runs the command.
@@ -41,7 +42,7 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
         verdict: answer.verdict,
         checks,
     };
-    let ended = kept(sink.as_ref(), document, exit);
+    let ended = FinishedRun::kept(sink.as_ref(), document, exit);
     // In a launch the table of all nodes stands in place of each node's own.
     if fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some() {
         return ended.fault.map_or(Ok(exit), Err);

@@ -6,6 +6,7 @@ use experiments::backends;
 use experiments::document::Origin;
 use experiments::driver::survey_of;
 use experiments::fastest_placement::TurnDesk;
+use experiments::journal::FinishedRun;
 use launchers::{Dialect, Saying, say, wrapper};
 use render::terminal::Style;
 use topo::Survey;
@@ -14,7 +15,7 @@ use crate::args::place::{Emit, Place};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{kept, origin, show};
+use crate::result_output::{origin, show};
 use crate::{output_file, terminal};
 
 /// Runs the command.
@@ -60,10 +61,10 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
             _ => say(topology, places, dialect, &situation),
         };
         let said = emit(saying, args.quiet);
-        let kept = kept(sink.as_ref(), build(&found), exit).fault.map_or(Ok(()), Err);
+        let kept = FinishedRun::kept(sink.as_ref(), build(&found), exit).fault.map_or(Ok(()), Err);
         return said.and(kept).map(|()| exit);
     }
-    show(kept(sink.as_ref(), build(&found), exit), args.json.as_deref(), |document, saved_to| {
+    show(FinishedRun::kept(sink.as_ref(), build(&found), exit), args.json.as_deref(), |document, saved_to| {
         let (width, color) = (terminal::width(), terminal::color(args.color));
         render::terminal::place(document, &Style { width, color, quiet: args.quiet, saved_to })
     })
