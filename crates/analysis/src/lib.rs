@@ -25,6 +25,7 @@ pub mod checked;
 pub mod column;
 pub mod compare;
 pub mod comparison;
+pub mod comparison_finding;
 pub mod conditions;
 pub mod contention_curves;
 pub mod difference;

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::gate;
@@ -56,6 +57,9 @@ pub fn read_kept<B: OfBlock>(path: &Path) -> Result<AnyDocument<B>, Fault> {
     AnyDocument::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
 }
 
+/// One side of a comparison: its runs, and what they say of their nodes.
+pub type ComparedSide = (Vec<Run>, Vec<NodeRun>);
+
 /// Documents of these files and folders; what is left out of a folder is said.
 #[derive(Clone, Copy)]
 pub struct Documents<'p> {
@@ -91,6 +95,25 @@ impl Documents<'_> {
     pub fn each_run(self) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
         let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[gate::SCHEMA]);
         self.each(read, |name, document| Ok((document.run(name)?, document.node_runs())))
+    }
+
+    /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where documents are large.
+    ///
+    /// # Errors
+    /// As [`Self::each_result`].
+    pub fn sides(base: Self, new: Self) -> Result<[ComparedSide; 2], Fault> {
+        let side = |documents: Self| -> Result<ComparedSide, Fault> {
+            let (runs, nodes): (Vec<Run>, Vec<Vec<NodeRun>>) = documents.each_run()?.into_iter().unzip();
+            Ok((runs, nodes.concat()))
+        };
+        thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || side(new)) {
+            Ok(reading) => {
+                let base = side(base);
+                let new = reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                Ok([base?, new?])
+            }
+            Err(_) => Ok([side(base)?, side(new)?]),
+        })
     }
 
     /// Each document that a report shows, with its name: documents with figures, and what `check --bandwidth`, `doctor` and `place` wrote.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use analysis::comparison_finding::ComparisonFinding;
 
+use super::words::{Word, one_of};
 use super::{ColorChoice, percent};
 
 /// `numabench compare`.
@@ -25,9 +26,9 @@ pub struct Compare {
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
     /// What ends with exit code 5. Otherwise the code is 6 where cases are inconclusive, else 0; with none it is always 0
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [FailOn::Regressed, FailOn::Missing], hide_default_value = true,
+    #[arg(long, value_parser = one_of(FINDINGS), value_delimiter = ',', default_values = ["regressed", "missing"], hide_default_value = true,
           value_name = "FINDINGS")]
-    pub fail_on: Vec<FailOn>,
+    pub fail_on: Vec<Option<ComparisonFinding>>,
     /// Compare runs that did not measure the same thing (another GPU model, another number of ranks) all the same
     #[arg(long)]
     pub force: bool,
@@ -45,22 +46,15 @@ pub struct Compare {
     pub color: ColorChoice,
 }
 
-/// What a comparison can find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// A case got worse by the threshold or more (default)
-    Regressed,
-    /// A case of the base has no new figure (default)
-    Missing,
-    /// A case got better by the threshold or more
-    Improved,
-    /// A case is new
-    Added,
-    /// Conditions differ: driver, kernel, link, …
-    Differing,
-    /// Nothing: always 0
-    None,
-}
+/// What a comparison can find, and nothing.
+const FINDINGS: &[Word<Option<ComparisonFinding>>] = &[
+    ("regressed", Some(ComparisonFinding::Regressed), "A case got worse by the threshold or more (default)"),
+    ("missing", Some(ComparisonFinding::Missing), "A case of the base has no new figure (default)"),
+    ("improved", Some(ComparisonFinding::Improved), "A case got better by the threshold or more"),
+    ("added", Some(ComparisonFinding::Added), "A case is new"),
+    ("differing", Some(ComparisonFinding::Differing), "Conditions differ: driver, kernel, link, …"),
+    ("none", None, "Nothing: always 0"),
+];
 
 /// `3`, `3%` or `3%,5%`.
 pub fn thresholds(text: &str) -> Result<analysis::compare::Thresholds, String> {

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use experiments::documents;
-use report::place::PlaceDocument;
 use report::sink::Sink;
 
 use crate::args::topo::{Topo, TopoAction};
@@ -74,20 +73,8 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 
 /// Draws the node of a document, with what was measured on its links.
 fn measured(result: &Path, picture: &Path) -> Result<Exit, Fault> {
-    let bytes = documents::bytes(result)?;
-    let refused = |why: String| Fault::usage(anyhow::anyhow!("{} cannot be drawn: {why}", result.display()));
-    let svg = match report::schema_of(&bytes).as_deref() {
-        Some(report::place::SCHEMA) => {
-            let document = PlaceDocument::from_json(&bytes).map_err(|error| refused(error.to_string()))?;
-            render::node::svg_of_place(&document)
-        }
-        Some(report::mpi::SCHEMA) => {
-            let document = report::MpiDocument::from_json(&bytes).map_err(|error| refused(error.to_string()))?;
-            render::node::svg_of_mpi(&document)
-        }
-        _ => render::node::svg(&documents::read(result)?),
-    };
-    let svg = svg.map_err(refused)?;
+    let svg = render::node::svg_of_any(&documents::bytes(result)?)
+        .map_err(|why| Fault::usage(format!("{} cannot be drawn: {why}", result.display())))?;
     Output::open(picture)?.write(svg.as_bytes())?;
     Ok(Exit::Ok)
 }

@@ -10,8 +10,10 @@ mod placed;
 mod ring;
 mod scale;
 
+use analysis::any_document::AnyDocument;
 use analysis::measured_links::measured_links;
 use report::place::PlaceDocument;
+use report::read::ReadError;
 use report::{Document, MpiDocument};
 
 use model::Node;
@@ -40,6 +42,22 @@ pub(crate) fn placed(document: &PlaceDocument) -> Option<(String, impl Fn(f64) -
 pub(crate) fn messages(document: &MpiDocument) -> Option<impl Fn(f64) -> Picture> {
     let node = placed::of_mpi(document)?;
     Some(move |wide: f64| node.drawn(wide))
+}
+
+/// The picture of a document of any kind that has one as an SVG file of its own.
+///
+/// # Errors
+/// In words: it is no such document, or nothing of it can be drawn.
+pub fn svg_of_any(bytes: &[u8]) -> Result<String, String> {
+    let unread = |error: ReadError| error.to_string();
+    if report::schema_of(bytes).as_deref() == Some(report::place::SCHEMA) {
+        return svg_of_place(&PlaceDocument::from_json(bytes).map_err(unread)?);
+    }
+    match AnyDocument::from_json(bytes).map_err(unread)? {
+        AnyDocument::Result(document) => svg(&document),
+        AnyDocument::Mpi(document) => svg_of_mpi(&document),
+        other => Err(format!("it is a document of kind {}, not a result", other.kind().name())),
+    }
 }
 
 /// The picture of a placement document as an SVG file of its own.
