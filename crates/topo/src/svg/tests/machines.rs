@@ -162,9 +162,9 @@ pub(super) fn long_words() -> Made {
     Ok(survey)
 }
 
-/// Every machine of this file with its name.
-pub(super) fn all() -> Result<Vec<(&'static str, Survey)>, Box<dyn Error>> {
-    Ok(vec![
+/// Every machine of this file with its name, and those of the project's own files.
+pub(super) fn all() -> Result<Vec<(String, Survey)>, Box<dyn Error>> {
+    let made = [
         ("eight GPUs", eight_gpus()?),
         ("LUMI-G's shape", lumi_g()?),
         ("superchips", superchips()?),
@@ -178,7 +178,12 @@ pub(super) fn all() -> Result<Vec<(&'static str, Survey)>, Box<dyn Error>> {
         ("an L3 over two nodes", in_packages("pack:2 l3:1 group:2 [numa] core:6 pu:1", 1)?),
         ("nodes without packages", in_packages("numa:3 core:5 pu:1", 0)?),
         ("one PU", bare("pu:1")?),
-        ("GPUs in the packages of a file", fixture("two-packages-gpus.xml")?),
-        ("superchips of a file", fixture("superchips.xml")?),
-    ])
+    ];
+    let mut all: Vec<(String, Survey)> = made.map(|(name, survey)| (name.to_owned(), survey)).into();
+    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"))? {
+        let name = file?.file_name().to_string_lossy().into_owned();
+        let survey = fixture(&name)?;
+        all.push((name, survey));
+    }
+    Ok(all)
 }
