@@ -1,7 +1,7 @@
 //! The views of `numabench topo --input FILE`: each option gives the view of its name, of every machine at hand, and the table of
 //! cores for GPUs is the published one on LUMI-G's type of node.
 //!
-//! What a view says of the project's own machines is in `topo`'s snapshots; here it is only compared with what the library gives.
+//! What a view says of the project's own machines is tested in `topo`; here it is only compared with what the library gives.
 //! A view is one row of [`VIEWS`]. Captures of real machines are not part of the repository: they are read from
 //! `../shared/topologies` beside the checkout, or from `NUMABENCH_TOPOLOGIES`.
 

@@ -2,7 +2,8 @@
 //!
 //! None is a capture. Each has the shape of a kind of machine, with the mapping of its devices where one is published, so that what
 //! is shown of it can be held against what it is. `FIXTURES=write cargo nextest run -p numabench-topo --test machines` writes the
-//! files; otherwise a file that is not as described is a failure. What is shown of each, word for word, is `views`'s.
+//! files; otherwise a file that is not as described is a failure. What is shown of eight of them, word for word, is `views`'s, and
+//! what holds of each `every_machine`'s.
 
 mod gpu_nodes;
 mod object;
