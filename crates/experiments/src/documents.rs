@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::SystemTime;
 
 use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::gate;
@@ -17,6 +18,7 @@ use analysis::read_document::ReadDocument;
 use analysis::run::Run;
 use report::block::{BlockTime, NoBlock};
 use report::read::{OfBlock, ReadError};
+use report::timestamp::rfc3339_utc;
 use report::{Document, doctor, place};
 
 use crate::fault::Fault;
@@ -33,6 +35,17 @@ const MOST_BYTES: u64 = 8 << 30;
 /// It cannot be read.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Fault> {
     topo::read_input(path, MOST_BYTES).map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// When the run was that wrote these files, and who says so: what a user was told, else the time of the first file.
+pub fn began(told: Option<&str>, files: &[PathBuf]) -> (String, String) {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let first = files.first().filter(|path| *path != Path::new("-"));
+    match (told, first.and_then(|path| Some((path, changed(path)?)))) {
+        (Some(told), _) => (told.to_owned(), "--started-at".to_owned()),
+        (None, Some((path, changed))) => (rfc3339_utc(changed), format!("the time of {}", path.display())),
+        (None, None) => (rfc3339_utc(SystemTime::now()), "the time of the import".to_owned()),
+    }
 }
 
 /// Reads one result document.

@@ -8,6 +8,7 @@ use exec::{ExecError, ProgramStartError};
 use launchers::line::LineError;
 use place::PlaceError;
 use placement::SelectionError;
+use report::sink::SinkError;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -37,6 +38,18 @@ impl From<PlaceError> for Fault {
             PlaceError::Gpus(SelectionError::Absent { .. }) => Self::new(Exit::Absent, error),
             _ => Self::usage(error),
         }
+    }
+}
+
+/// A file that cannot be written. A path that no document can be written to is a usage error; a disk without room, or a system call that fails, is none: the same command
+/// line works elsewhere.
+impl From<SinkError> for Fault {
+    fn from(error: SinkError) -> Self {
+        let exit = match error {
+            SinkError::NoRoom { .. } | SinkError::Io { .. } => Exit::NoResult,
+            _ => Exit::Usage,
+        };
+        Self::new(exit, error)
     }
 }
 

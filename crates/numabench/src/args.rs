@@ -38,12 +38,13 @@ use ::pingpong::TimingChoice;
 use ::report::settings::OrderAsked;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use device::{CopyBy, Direction, MemoryKind};
+use experiments::options::Backend;
 use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
 use stats::{IdList, IdSet};
 
 use number::{percent, whole};
-use words::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, ORDERS, SWITCH, Word, one_of};
+use words::{BACKENDS, CLOCKS, DIRECTIONS, ENGINES, MEMORY, ORDERS, SWITCH, Word, one_of};
 
 use crate::version;
 
@@ -134,7 +135,7 @@ pub struct Pingpong {
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know; MPI then brings them together
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), requires = "ranks", help_heading = "Placement")]
@@ -250,19 +251,6 @@ fn membind(text: &str) -> Result<placement::Membind, String> {
     }
     let node = text.parse().map_err(|_| format!("\"{text}\" is neither local nor a NUMA node's number"))?;
     Ok(placement::Membind::Node(node))
-}
-
-/// Which devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
-    /// CUDA where there is a GPU, else HIP, else host memory
-    Auto,
-    /// NVIDIA GPUs
-    Cuda,
-    /// AMD GPUs
-    Hip,
-    /// The memory of NUMA nodes; no GPU takes part
-    Host,
 }
 
 /// When to colour.

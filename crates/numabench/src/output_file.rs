@@ -1,12 +1,9 @@
 //! The file that a command writes, opened before any work: what cannot be kept is not begun.
-//!
-//! A path that no document can be written to is a usage error; a disk without room, or a system call that fails, is none: the same command line works elsewhere.
 
 use std::path::Path;
 
-use report::sink::{Sink, SinkError};
+use report::sink::Sink;
 
-use crate::exit::Exit;
 use crate::fault::Fault;
 
 /// The file at this path.
@@ -14,13 +11,7 @@ use crate::fault::Fault;
 /// # Errors
 /// It cannot be written: exit 2 where another path must be named, 1 where the system refuses this one now.
 pub fn open(path: &Path) -> Result<Sink, Fault> {
-    Sink::open(path).map_err(|error| {
-        let exit = match error {
-            SinkError::NoRoom { .. } | SinkError::Io { .. } => Exit::NoResult,
-            _ => Exit::Usage,
-        };
-        Fault::new(exit, error)
-    })
+    Ok(Sink::open(path)?)
 }
 
 /// The file of a document: none where no path was given, or `-` for standard output.

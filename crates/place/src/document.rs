@@ -114,15 +114,6 @@ fn place(survey: &Survey, at: &placement::Place) -> Place {
     }
 }
 
-/// What each recommended rank's program is told of the network adapter near its GPU: variables as the shell sets them; nothing where none is known.
-pub fn nic_variables(survey: &Survey, found: &Candidates) -> Vec<Vec<String>> {
-    let of = |place: &placement::Place| match place.target.as_ref().map(|target| target.id) {
-        Some(TargetId::Gpu(pci)) => nic::near(&survey.interconnect, pci).map_or_else(Vec::new, |nic| nic.variables),
-        _ => Vec::new(),
-    };
-    found.recommended().places.places.iter().map(of).collect()
-}
-
 fn nic(near: NearNic) -> PlacedNic {
     let level = near.level.word().to_owned();
     PlacedNic { name: near.name, pci_address: near.pci, level, source: near.source, variables: near.variables }

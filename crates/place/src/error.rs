@@ -1,5 +1,6 @@
 //! Why ranks cannot be placed, or places not be measured.
 
+use launchers::Dialect;
 use pingpong::BudgetError;
 use placement::{RecommendError, SelectionError};
 
@@ -20,6 +21,24 @@ pub enum PlaceError {
     Incomplete {
         /// Its name.
         way: String,
+    },
+    /// Variables are asked for where the words have no place for them.
+    #[error(
+        "--nic near: {dialect} has no place for a rank's variables; ask for --emit wrapper, or start the program by numabench exec --nic near"
+    )]
+    NoVariables {
+        /// The words.
+        dialect: Dialect,
+    },
+    /// Words that would not work if they were pasted.
+    #[error("{} is not possible here: {why} (its line would be: {text})", dialect.name())]
+    NotPossible {
+        /// The words.
+        dialect: Dialect,
+        /// Why, and what to do instead.
+        why: String,
+        /// The line.
+        text: String,
     },
     /// The memory that copies need is not there.
     #[error(transparent)]

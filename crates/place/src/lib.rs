@@ -11,7 +11,7 @@
 //! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
 //! * `saved` an earlier finding read back, and held against this machine;
 //! * `situation` what is known of the launcher;
-//! * `document` what is kept and shown.
+//! * `document` what is kept and shown, `pasted` the places in one launcher's words.
 //!
 //! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform drives the devices, the terminal,
 //! signals, exit codes.
@@ -22,6 +22,7 @@ pub mod document;
 mod error;
 mod how;
 mod measured;
+mod pasted;
 mod request;
 mod saved;
 pub mod situation;
@@ -32,5 +33,6 @@ pub use decide::{PlaceDecision, TURNS_AT_MOST};
 pub use error::PlaceError;
 pub use how::How;
 pub use measured::PlaceMeasurement;
+pub use pasted::{knows_nics, pasted};
 pub use request::PlaceRequest;
 pub use saved::{Saved, SavedError};

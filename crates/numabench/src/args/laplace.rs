@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::laplace::{HaloWay, LaplaceGrid, LaplaceOptions};
-use clap::ValueEnum;
+use experiments::options::Backend;
 use experiments::supervised::PlaceAsked;
 use kernels::jacobi::Precision;
 use placement::Selection;
 use stats::IdList;
 
-use super::words::{Word, one_of};
-use super::{Backend, ColorChoice, duration, membind, whole};
+use super::words::{BACKENDS, Word, one_of};
+use super::{ColorChoice, duration, membind, whole};
 
 /// `numabench laplace`.
 #[derive(Debug, clap::Args)]
@@ -27,8 +27,8 @@ pub struct Laplace {
     #[arg(long, value_name = "WAYS", value_delimiter = ',', help_heading = "What is computed")]
     pub ways: Vec<HaloWay>,
     /// Whether halos go while the inner rows are computed
-    #[arg(long, value_enum, default_value_t = Overlap::Both, value_name = "on|off|both", help_heading = "What is computed")]
-    pub overlap: Overlap,
+    #[arg(long, value_parser = one_of(OVERLAPS), default_value = "both", value_name = "on|off|both", help_heading = "What is computed")]
+    pub overlap: Overlapped,
 
     /// One PU for each rank of a node, OS ids as taskset writes them [default: near each rank's GPU]
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
@@ -40,7 +40,7 @@ pub struct Laplace {
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host computes with cores alone
-    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
 
     /// Begin no further pass over the ways of a phase after this time, once each has 10 blocks
@@ -68,16 +68,12 @@ pub struct Laplace {
 const PRECISIONS: &[Word<Precision>] =
     &[("single", Precision::Single, "32 bits"), ("double", Precision::Double, "64 bits")];
 
+/// Whether halos overlap; both are measured where it is open.
+type Overlapped = Option<bool>;
+
 /// Whether halos overlap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Overlap {
-    /// They do
-    On,
-    /// They do not
-    Off,
-    /// Both are measured
-    Both,
-}
+const OVERLAPS: &[Word<Overlapped>] =
+    &[("on", Some(true), "They do"), ("off", Some(false), "They do not"), ("both", None, "Both are measured")];
 
 impl Laplace {
     /// What is to be measured.
@@ -86,16 +82,12 @@ impl Laplace {
             grid: self.grid,
             precision: self.precision,
             ways: self.ways.clone(),
-            overlap: match self.overlap {
-                Overlap::On => Some(true),
-                Overlap::Off => Some(false),
-                Overlap::Both => None,
-            },
+            overlap: self.overlap,
             place: PlaceAsked {
                 cpus: self.cpus.clone(),
                 gpus: self.gpus.clone(),
                 membind: self.membind,
-                backend: self.backend.into(),
+                backend: self.backend,
             },
             max_time: self.max_time,
             timeout: self.timeout,

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgAction;
-use experiments::options;
+use experiments::options::{self, Backend};
 use placement::Selection;
 
-use super::{Backend, ColorChoice, SWITCH, duration, one_of, percent, whole};
+use super::words::BACKENDS;
+use super::{ColorChoice, SWITCH, duration, one_of, percent, whole};
 
 /// What commands that measure have in common.
 #[derive(Clone, Debug, clap::Args)]
@@ -16,7 +17,7 @@ pub struct Measuring {
     #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpus: Option<Selection>,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
 
     /// Whether host memory may use huge pages
@@ -71,7 +72,7 @@ impl Measuring {
     pub fn options(&self) -> options::Measuring {
         options::Measuring {
             gpus: self.gpus.clone(),
-            backend: self.backend.into(),
+            backend: self.backend,
             huge_pages: self.huge_pages,
             reps: self.reps,
             precision: self.precision,

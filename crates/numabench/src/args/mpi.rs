@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use exchange::{DeviceOperation, Expectation, MessageOptions, MessagePattern, PairsAsked};
+use experiments::options::Backend;
 use experiments::supervised::PlaceAsked;
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;
 
-use super::words::{Word, one_of};
-use super::{Backend, ColorChoice, Sizes, duration, membind, sizes, whole};
+use super::words::{BACKENDS, Word, one_of};
+use super::{ColorChoice, Sizes, duration, membind, sizes, whole};
 
 /// `numabench mpi`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub struct Mpi {
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]
     pub membind: placement::Membind,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU; host sends host memory alone
-    #[arg(long, value_enum, default_value_t = Backend::Auto, help_heading = "Placement")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
     /// Which ranks: all pairs, or pairs like 0-1,0-8 [default: 0-1]
     #[arg(long, value_name = "PAIRS", value_parser = pairs, help_heading = "Placement")]
@@ -51,8 +51,8 @@ pub struct Mpi {
     pattern: Vec<MessagePattern>,
     /// What MPI is given device memory for: all, none, or send,isend,sendrecv,bcast,put,get,alltoall,allreduce. MPI may crash in it: a process of
     /// its own does it, and what was measured before is kept [default: all; none with --matrix]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "OPERATIONS", help_heading = "What is sent")]
-    operations: Vec<Operations>,
+    #[arg(long, value_parser = operations(), value_delimiter = ',', value_name = "OPERATIONS", help_heading = "What is sent")]
+    operations: Vec<String>,
 
     /// The thread level that MPI is started with: single as OSU's programs and most MPI programs; others take up to 0.2 µs a message
     #[arg(long, value_parser = one_of(LEVELS), default_value = "single", value_name = "LEVEL", help_heading = "How it is measured")]
@@ -98,14 +98,14 @@ impl Mpi {
                 cpus: self.cpus.clone(),
                 gpus: self.gpus.clone(),
                 membind: self.membind,
-                backend: self.backend.into(),
+                backend: self.backend,
             },
             gpu_cpus: self.gpu_cpus.clone(),
             pairs: self.pairs.clone(),
             matrix: self.matrix,
             sizes: self.size.as_ref().map_or(sizes, |sizes| sizes.0.clone()),
             patterns: if self.pattern.is_empty() { patterns } else { self.pattern.clone() },
-            operations: if self.operations.is_empty() { operations } else { Operations::tried(&self.operations) },
+            operations: if self.operations.is_empty() { operations } else { tried(&self.operations) },
             thread_level: self.thread_level,
             max_time: self.max_time,
             operation_timeout: self.operation_timeout,
@@ -138,52 +138,22 @@ const PATTERNS: &[Word<MessagePattern>] = &[
     ("both-ways", MessagePattern::BothWays, "Several at once, both ways"),
 ];
 
-/// What MPI is given device memory for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operations {
-    /// All that there are.
-    All,
-    /// Nothing: device memory is staged by numabench alone.
-    None,
-    /// This one.
-    One(DeviceOperation),
+/// What MPI is given device memory for: all, nothing, or operations by their names.
+fn operations() -> PossibleValuesParser {
+    let all = PossibleValue::new("all").help("All of these");
+    let none = PossibleValue::new("none").help("Nothing: device memory is staged by numabench alone");
+    let named = DeviceOperation::ALL.map(|operation| PossibleValue::new(operation.name()));
+    PossibleValuesParser::new([all, none].into_iter().chain(named))
 }
 
-impl Operations {
-    /// Those asked for, `send` first.
-    fn tried(asked: &[Self]) -> Vec<DeviceOperation> {
-        let is_asked =
-            |operation: &DeviceOperation| asked.contains(&Self::All) || asked.contains(&Self::One(*operation));
-        let mut tried: Vec<DeviceOperation> = DeviceOperation::ALL.into_iter().filter(is_asked).collect();
-        if !tried.is_empty() && !tried.contains(&DeviceOperation::Send) {
-            tried.insert(0, DeviceOperation::Send);
-        }
-        tried
+/// Those asked for, `send` first.
+fn tried(asked: &[String]) -> Vec<DeviceOperation> {
+    let is_asked = |operation: &DeviceOperation| asked.iter().any(|word| word == "all" || word == operation.name());
+    let mut tried: Vec<DeviceOperation> = DeviceOperation::ALL.into_iter().filter(is_asked).collect();
+    if !tried.is_empty() && !tried.contains(&DeviceOperation::Send) {
+        tried.insert(0, DeviceOperation::Send);
     }
-}
-
-impl ValueEnum for Operations {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Operations; 10] = {
-            let mut all = [Operations::None; 10];
-            all[0] = Operations::All;
-            let mut at = 0;
-            while at < DeviceOperation::ALL.len() {
-                all[at + 2] = Operations::One(DeviceOperation::ALL[at]);
-                at += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::All => PossibleValue::new("all").help("All of these"),
-            Self::None => PossibleValue::new("none").help("Nothing: device memory is staged by numabench alone"),
-            Self::One(operation) => PossibleValue::new(operation.name()),
-        })
-    }
+    tried
 }
 
 /// How many threads MPI is to reckon with.
@@ -207,6 +177,8 @@ const EXPECTED: &[Word<Expectation>] = &[
 
 #[cfg(test)]
 mod tests {
+    use clap::builder::TypedValueParser;
+
     use super::*;
 
     #[test]
@@ -220,11 +192,11 @@ mod tests {
 
     #[test]
     fn whatever_is_asked_for_send_comes_first() {
-        let one = Operations::One;
-        assert_eq!(Operations::tried(&[Operations::All]), DeviceOperation::ALL);
-        assert_eq!(Operations::tried(&[Operations::None]), []);
+        let asked = |words: &[&str]| tried(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(asked(&["all"]), DeviceOperation::ALL);
+        assert_eq!(asked(&["none"]), []);
         assert_eq!(
-            Operations::tried(&[one(DeviceOperation::Allreduce), one(DeviceOperation::Put)]),
+            asked(&["allreduce", "put"]),
             [DeviceOperation::Send, DeviceOperation::Put, DeviceOperation::Allreduce]
         );
     }
@@ -232,7 +204,8 @@ mod tests {
     #[test]
     fn every_operation_can_be_named() {
         for operation in DeviceOperation::ALL {
-            assert_eq!(Operations::from_str(operation.name(), false), Ok(Operations::One(operation)));
+            let parsed = operations().parse_ref(&clap::Command::new(""), None, operation.name().as_ref());
+            assert!(parsed.is_ok_and(|word| tried(&[word]).contains(&operation)), "{}", operation.name());
         }
     }
 }

@@ -5,20 +5,9 @@ use ::report::settings::OrderAsked;
 use device::CopyBy;
 use experiments::{config, options};
 
+use super::Pingpong;
 use super::measuring::Measuring;
-use super::{Backend, Pingpong};
 use crate::fault::Fault;
-
-impl From<Backend> for options::Backend {
-    fn from(asked: Backend) -> Self {
-        match asked {
-            Backend::Auto => Self::Auto,
-            Backend::Cuda => Self::Cuda,
-            Backend::Hip => Self::Hip,
-            Backend::Host => Self::Host,
-        }
-    }
-}
 
 /// Those of these options that were given.
 pub(super) fn given(options: &[(bool, &'static str)]) -> Vec<&'static str> {

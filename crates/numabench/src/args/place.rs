@@ -8,13 +8,14 @@ use ::place::PlaceRequest;
 use clap::ArgAction;
 use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
+use experiments::options::Backend;
 use launchers::{Dialect, DialectError, Starter};
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
 use super::exec::NICS;
-use super::words::COPIED;
-use super::{Backend, ColorChoice, MEMORY, MOST, duration, ids, one_of, whole};
+use super::words::{BACKENDS, COPIED};
+use super::{ColorChoice, MEMORY, MOST, duration, ids, one_of, whole};
 
 /// `numabench place`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,7 @@ pub struct Place {
     #[arg(long, conflicts_with = "strategy", help_heading = "Measuring")]
     pub measure: bool,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_enum, default_value_t = Backend::Auto, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", requires = "measure", help_heading = "Measuring")]
     pub backend: Backend,
     /// The size of one copy
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measuring")]
@@ -108,7 +109,7 @@ impl Place {
     /// How placements are measured.
     pub fn measuring(&self) -> FastestPlacement {
         FastestPlacement {
-            backend: self.backend.into(),
+            backend: self.backend,
             size: self.size,
             memory: self.memory,
             max_time: self.max_time,

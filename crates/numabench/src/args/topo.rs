@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
+use experiments::options::Backend;
 use placement::Selection;
 
-use super::{Backend, duration, whole};
+use super::words::{BACKENDS, one_of};
+use super::{duration, whole};
 
 /// `numabench topo`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +72,7 @@ pub struct Topo {
     #[arg(long, value_name = "LIST", requires = "measure", help_heading = "Measuring")]
     pub gpus: Option<Selection>,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and cores only otherwise [default: auto]
-    #[arg(long, value_enum, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(BACKENDS), requires = "measure", help_heading = "Measuring")]
     pub backend: Option<Backend>,
     /// The size of one copy [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]

@@ -3,6 +3,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use device::{CopyBy, Direction, MemoryKind};
+use experiments::options::Backend;
 use pingpong::TimingChoice;
 use report::settings::OrderAsked;
 
@@ -15,6 +16,14 @@ pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(words: &'static [Word<T>])
     let stands_for = |text: String| words.iter().find(|(word, ..)| *word == text).map(|(_, value, _)| *value);
     PossibleValuesParser::new(possible).try_map(move |text| stands_for(text).ok_or("no such word"))
 }
+
+/// Which devices.
+pub(crate) const BACKENDS: &[Word<Backend>] = &[
+    ("auto", Backend::Auto, "CUDA where there is a GPU, else HIP, else host memory"),
+    ("cuda", Backend::Cuda, "NVIDIA GPUs"),
+    ("hip", Backend::Hip, "AMD GPUs"),
+    ("host", Backend::Host, "The memory of NUMA nodes; no GPU takes part"),
+];
 
 /// Kinds of host memory: those that are copied first, then those whose pages go to whoever touches them.
 pub(crate) const MEMORY: &[Word<MemoryKind>] = &[

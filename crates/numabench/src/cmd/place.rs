@@ -1,13 +1,13 @@
 //! `numabench place`: read the machine, plan (or read back, or measure), show the places and the lines that make them so.
 
 use ::place::document::{self, Invocation};
-use ::place::{Candidates, Saved, TURNS_AT_MOST, planned, situation};
+use ::place::{Candidates, Saved, TURNS_AT_MOST, knows_nics, pasted, planned, situation};
 use experiments::backends;
 use experiments::document::Origin;
 use experiments::driver::survey_of;
 use experiments::fastest_placement::TurnDesk;
 use experiments::journal::FinishedRun;
-use launchers::{Dialect, Saying, say, wrapper};
+use launchers::{Dialect, Situation};
 use render::terminal::Style;
 use topo::Survey;
 
@@ -54,13 +54,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         (Candidates::only(planned(&asked, &survey)?), Exit::Ok)
     };
     if let Some(Emit::Places(dialect)) = args.emit {
-        let nics = nics(args.nic, dialect, &survey, &found)?;
-        let places = &found.recommended().places;
-        let saying = match dialect {
-            Dialect::Wrapper => wrapper(topology, places, &situation, &nics),
-            _ => say(topology, places, dialect, &situation),
-        };
-        let said = emit(saying, args.quiet);
+        let said = emit(args, dialect, &survey, &found, &situation);
         let kept = FinishedRun::kept(sink.as_ref(), build(&found), exit).fault.map_or(Ok(()), Err);
         return said.and(kept).map(|()| exit);
     }
@@ -82,34 +76,19 @@ fn command(args: &Place, origin: &Origin) -> Invocation {
     }
 }
 
-/// What each rank's program is told of the adapter near its GPU, where that is asked for.
-fn nics(is_asked: bool, dialect: Dialect, survey: &Survey, found: &Candidates) -> Result<Vec<Vec<String>>, Fault> {
-    if !is_asked {
-        return Ok(Vec::new());
-    }
-    if dialect != Dialect::Wrapper {
-        let why = format!(
-            "{dialect} has no place for a rank's variables; ask for --emit wrapper, or start the program by numabench exec --nic near"
-        );
-        return Err(Fault::usage(anyhow::anyhow!("--nic near: {why}")));
-    }
-    let nics = document::nic_variables(survey, found);
-    if nics.iter().all(Vec::is_empty) {
+/// Prints the places in one dialect's words and nothing else.
+fn emit(
+    args: &Place,
+    dialect: Dialect,
+    survey: &Survey,
+    found: &Candidates,
+    situation: &Situation,
+) -> Result<(), Fault> {
+    let saying = pasted(survey, found, dialect, args.nic, situation)?;
+    if args.nic && !knows_nics(survey, found) {
         terminal::say("note: no network adapter is known to be near a rank's GPU, and no variable names one");
     }
-    Ok(nics)
-}
-
-/// Prints the lines of one dialect and nothing else. A line that cannot work here is refused, not printed: it would be pasted.
-fn emit(saying: Saying, quiet: bool) -> Result<(), Fault> {
-    if let Some(cannot) = saying.cannot {
-        let text = saying.text.trim_end();
-        return Err(Fault::usage(anyhow::anyhow!(
-            "{} is not possible here: {cannot} (its line would be: {text})",
-            saying.dialect.name()
-        )));
-    }
-    if !quiet {
+    if !args.quiet {
         saying.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
     }
     terminal::print(format!("{}\n", saying.text.trim_end()).as_bytes())

@@ -47,7 +47,7 @@ fn groups(args: &Topo) -> GroupsOptions {
         within: args.within,
         measuring: Measuring {
             gpus: args.gpus.clone(),
-            backend: args.backend.map_or(default.backend, Into::into),
+            backend: args.backend.unwrap_or(default.backend),
             seed: args.seed.unwrap_or(default.seed),
             reps: args.reps,
             timeout: Some(config::given_up_at(args.timeout, args.within)),
