@@ -281,27 +281,29 @@ mod tests {
     #[test]
     fn a_group_that_cannot_be_seen_is_not_guessed_and_the_reason_names_it() -> Outcome {
         let whole = ("sys/fs/cgroup/cpuset.cpus.effective", "0-63\n");
-        for (group, mounts, words) in [
+        let mut reasons = Vec::new();
+        for (group, mounts) in [
             // A group's namespace began below what is mounted.
-            ("0::/\n", UNIFIED.replace(" / /sys", " /.. /sys"), "not under what is mounted"),
-            ("0::/../other\n", UNIFIED.to_owned(), "not under what is mounted"),
-            ("0::/docker/ab12\n", UNIFIED.to_owned(), "/sys/fs/cgroup/docker/ab12: the group cannot be seen"),
-            ("0::/docker/ab12\n", UNIFIED.replace(" / /sys", " /docker/ab1 /sys"), "not under what is mounted"),
-            ("0::/\n", String::new(), "not under what is mounted"),
-            ("1:name=systemd:/\n", UNIFIED.to_owned(), "no group of cpuset"),
+            ("0::/\n", UNIFIED.replace(" / /sys", " /.. /sys")),
+            ("0::/../other\n", UNIFIED.to_owned()),
+            ("0::/docker/ab12\n", UNIFIED.to_owned()),
+            ("0::/docker/ab12\n", UNIFIED.replace(" / /sys", " /docker/ab1 /sys")),
+            ("0::/\n", String::new()),
+            ("1:name=systemd:/\n", UNIFIED.to_owned()),
         ] {
             let found = of(&[("proc/self/cgroup", group), ("proc/self/mountinfo", &mounts), whole])?;
-            let reason = found.reason.clone().unwrap_or_default();
-            assert!(found.pus.is_none() && reason.contains(words), "{group}{mounts}{found:?}");
+            assert!(found.pus.is_none(), "{group}{mounts}{found:?}");
+            reasons.push(found.reason.ok_or("a reason")?);
         }
         let found = of(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", UNIFIED),
             ("sys/fs/cgroup/cgroup.procs", ""),
         ])?;
-        assert!(found.reason.is_some_and(|reason| reason.contains("no cpuset controller")));
+        reasons.push(found.reason.ok_or("a reason")?);
         let nothing = cgroup(&FsRoot::at(machine(&[])?.path()), "/proc/7");
-        assert!(nothing.reason.is_some_and(|reason| reason.contains("/proc/7/cgroup")));
+        reasons.push(nothing.reason.ok_or("a reason")?);
+        insta::assert_snapshot!("groups_that_cannot_be_seen", reasons.join("\n"));
         Ok(())
     }
 

@@ -59,14 +59,22 @@ fn bounded(from: impl Read, most: u64) -> Result<Vec<u8>, InputError> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    fn why(path: &Path) -> String {
-        read_input(path, 9).map_or_else(|error| error.to_string(), |bytes| format!("{bytes:?}"))
+    fn refused(path: &Path) -> Option<InputError> {
+        read_input(path, 9).err()
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_there_and_what_to_give() {
+        let said = [InputError::NoFile { what: "a pipe" }, InputError::TooLong { most: 64 << 20 }];
+        insta::assert_snapshot!("refused_inputs", said.map(|error| error.to_string()).join("\n"));
     }
 
     #[test]
@@ -76,7 +84,7 @@ mod tests {
         std::fs::write(&path, "123456789")?;
         assert_eq!(read_input(&path, 9)?, b"123456789");
         std::fs::write(&path, "1234567890")?;
-        assert!(why(&path).contains("more than 0 MiB"), "{}", why(&path));
+        assert!(matches!(refused(&path), Some(InputError::TooLong { most: 9 })), "{:?}", refused(&path));
         Ok(())
     }
 
@@ -85,10 +93,16 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let pipe = folder.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-        assert!(why(&pipe).contains("it is a pipe, not a regular file"), "{}", why(&pipe));
-        assert!(why(Path::new("/dev/zero")).contains("it is a device"), "{}", why(Path::new("/dev/zero")));
-        assert!(why(folder.path()).contains("directory"), "{}", why(folder.path()));
-        assert!(why(&folder.path().join("none")).contains("No such file"));
+        for (path, wanted) in [(pipe.as_path(), "a pipe"), (Path::new("/dev/zero"), "a device")] {
+            let error = refused(path);
+            assert!(matches!(&error, Some(InputError::NoFile { what }) if *what == wanted), "{error:?}");
+        }
+        for (path, wanted) in
+            [(folder.path().to_owned(), ErrorKind::IsADirectory), (folder.path().join("none"), ErrorKind::NotFound)]
+        {
+            let error = refused(&path);
+            assert!(matches!(&error, Some(InputError::System(error)) if error.kind() == wanted), "{error:?}");
+        }
         Ok(())
     }
 }

@@ -214,7 +214,6 @@ mod tests {
             let found = locality(&at("Machine", "0-7", "0-1"), kernels_node, None, &around(&machine));
             assert_eq!(found.rung, Rung::Unknown, "{kernels_node:?}");
             assert!(found.pus.is_empty() && found.nodes.is_empty());
-            assert!(found.reason.contains("this machine has 2 NUMA nodes"), "{}", found.reason);
         }
         Ok(())
     }
@@ -277,7 +276,6 @@ mod tests {
         let machine = machine("numa:1 pack:2 core:2 pu:1")?;
         let found = locality(&at("Machine", "0-3", "0"), Some(-1), None, &around(&machine));
         assert_eq!(found.rung, Rung::Unknown);
-        assert!(found.reason.contains("this machine has 2 packages"), "{}", found.reason);
         Ok(())
     }
 
@@ -290,7 +288,22 @@ mod tests {
         machine.allowed.not_in_cgroup_pus = "4-7".parse()?;
         let found = locality(&at("Package", "4-7", "1"), None, None, &around(&machine));
         assert!(found.pus.is_empty() && found.rung == Rung::PciLocalCpus);
-        assert!(found.reason.contains("(4-7) are outside the cpuset"), "{}", found.reason);
+        Ok(())
+    }
+
+    #[test]
+    fn a_reason_says_what_of_the_machine_it_rests_on() -> Outcome {
+        let (nodes, packages) = (machine(TWO_NODES)?, machine("numa:1 pack:2 core:2 pu:1")?);
+        let mut outside = machine(TWO_NODES)?;
+        outside.allowed.not_in_cgroup_pus = "4-7".parse()?;
+        let reasons = [
+            locality(&at("Machine", "0-7", "0-1"), None, None, &around(&nodes)),
+            locality(&at("Machine", "0-7", "0-1"), Some(-1), None, &around(&nodes)),
+            locality(&at("Machine", "0-3", "0"), Some(-1), None, &around(&packages)),
+            locality(&at("Package", "4-7", "1"), None, None, &around(&outside)),
+            locality(&at("Package", "", ""), None, None, &around(&nodes)),
+        ];
+        insta::assert_snapshot!("reasons_of_localities", reasons.map(|found| found.reason).join("\n"));
         Ok(())
     }
 
@@ -318,7 +331,6 @@ mod tests {
         let machine = machine(TWO_NODES)?;
         let found = locality(&at("Package", "", ""), None, None, &around(&machine));
         assert_eq!(found.rung, Rung::Unknown);
-        assert!(found.reason.contains("Package 0"), "{}", found.reason);
         Ok(())
     }
 }

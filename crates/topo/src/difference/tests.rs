@@ -87,7 +87,7 @@ fn a_link_with_fewer_lanes_or_a_lower_maximum_is_downgraded() -> Outcome {
             format!("{gpu}: PCIe link downgraded: gen4 at most, was gen5 at most")
         ]
     );
-    assert!(back[0].contains("upgraded: x16, was x8"), "{back:?}");
+    assert_eq!(back[0], format!("{gpu}: PCIe link upgraded: x16, was x8"));
     Ok(())
 }
 
@@ -100,9 +100,7 @@ fn another_gpu_in_the_same_slot_and_a_locality_that_got_lost_are_said() -> Outco
         machine.gpus[2].device_id = 0x2335;
     })?;
     assert_eq!(there.len(), 3, "{there:?}");
-    assert!(there[0].contains("is another one: UUID GPU-2, was GPU-1111"), "{there:?}");
-    assert!(there[1].contains("its locality: the kernel says numa_node -1; was: PCI local CPUs"), "{there:?}");
-    assert!(there[2].contains("now GPU 0000:c3:00.0 (PCI 10de:2335), was"), "{there:?}");
+    insta::assert_snapshot!("gpus_that_are_others", there.join("\n"));
     Ok(())
 }
 

@@ -41,7 +41,7 @@ mod tests {
             std::fs::write(dev.join(name), "")?;
         }
         let said = said().unwrap_or_default();
-        assert!(said.contains("device files of NVIDIA's driver for 2 GPUs"), "{said}");
+        assert!(said.contains("NVIDIA") && said.contains(" 2 "), "{said}");
         Ok(())
     }
 }
