@@ -240,15 +240,36 @@ mod tests {
     fn malformed_lists_name_the_item() {
         let error = |text: &str| text.parse::<IdList>().map_or_else(|e| e.to_string(), |ids| format!("parsed: {ids}"));
         assert!(error("3-1").contains("\"3-1\" runs backwards"), "{}", error("3-1"));
-        assert!(error("1,,2").contains("empty item"));
-        assert!(error("").contains("empty item"));
+        let refused = |text: &str| text.parse::<IdList>().expect_err("no list");
+        assert_eq!(refused("1,,2"), IdListError::Empty("1,,2".to_owned()));
+        assert_eq!(refused(""), IdListError::Empty(String::new()));
         assert!(error("1,x").contains("\"x\""));
         assert!(error("-1").contains("\"-1\""));
-        assert!(error("0-9:0").contains("step of 0"));
+        assert_eq!(refused("0-9:0"), IdListError::ZeroStep("0-9:0".to_owned()));
         assert!(error("99999999999999").contains("above"));
         assert!(error("0-4294967295").contains("above"));
-        assert!(error("0-65536").starts_with("parsed: 0,1,2"));
-        assert!(error("0-65536,0").contains("more than 65537 ids"), "{}", error("0-65536,0"));
+        assert!("0-65536".parse::<IdList>().is_ok_and(|ids| ids.0.len() == 65537));
+        assert!(matches!(refused("0-65536,0"), IdListError::TooMany { .. }));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_write() {
+        for (error, said) in [
+            (
+                IdListError::Empty("1,,2".to_owned()),
+                "the list \"1,,2\" has an empty item: write ids and ranges with commas between, e.g. 0-3,8 or 0-31:2",
+            ),
+            (
+                IdListError::ZeroStep("0-9:0".to_owned()),
+                "the range \"0-9:0\" has a step of 0: the step must be 1 or more",
+            ),
+            (
+                IdListError::TooMany { shown: "0-".to_owned() },
+                "the list \"0-…\" has more than 65537 ids: name each once",
+            ),
+        ] {
+            assert_eq!(error.to_string(), said);
+        }
     }
 
     #[test]
