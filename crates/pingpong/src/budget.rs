@@ -145,9 +145,29 @@ mod tests {
     }
 
     /// What is said where every node has `host` and every device `device` bytes.
-    fn said(config: &RunConfig, ranks: &[(u32, TargetId)], host: u64, device: u64) -> Option<String> {
-        let found = check_budget(config, &plan(ranks), |_| Some(host), |_| Some(device));
-        found.err().map(|error| error.to_string())
+    /// Where there is too little: the place, the ranks there, what they need and each at most.
+    fn lacks(
+        config: &RunConfig,
+        ranks: &[(u32, TargetId)],
+        host: u64,
+        device: u64,
+    ) -> Option<(String, usize, String, String)> {
+        let found = check_budget(config, &plan(ranks), |_| Some(host), |_| Some(device)).err()?;
+        Some((found.place, found.ranks, found.needs, found.each))
+    }
+
+    fn lack(place: &str, ranks: usize, needs: &str, each: &str) -> Option<(String, usize, String, String)> {
+        Some((place.to_owned(), ranks, needs.to_owned(), each.to_owned()))
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_with_what_to_do() {
+        let (has, needs, each) = ("1 MiB".to_owned(), "2 MiB".to_owned(), "2 MiB".to_owned());
+        let error = BudgetError { place: "GPU 0".to_owned(), has, ranks: 1, needs, each, why: "why" };
+        let said = "GPU 0 has 1 MiB, and 1 rank needs 2 MiB there (each 2 MiB at most: why); ask for a smaller --size or fewer ranks";
+        assert_eq!(error.to_string(), said);
+        let two = BudgetError { ranks: 2, ..error };
+        assert!(two.to_string().contains("ranks need"), "{two}");
     }
 
     #[test]
@@ -155,35 +175,33 @@ mod tests {
         let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
         let there_and_back = config(&[Direction::RoundTrip], &[MemoryKind::Pinned]);
         let shared = [(0, gpu(1)), (0, gpu(1)), (1, gpu(1))];
-        assert_eq!(said(&one_way, &shared, 2 * MIB, 3 * MIB), None);
-        assert_eq!(said(&there_and_back, &shared, 4 * MIB, 3 * MIB), None);
-        let host = said(&one_way, &shared, 2 * MIB - 1, 3 * MIB).unwrap_or_default();
-        assert!(host.starts_with("NUMA node 0 has") && host.contains("2 ranks need 2 MiB there (each 1 MiB"), "{host}");
-        let host = said(&there_and_back, &shared, 4 * MIB - 1, 3 * MIB).unwrap_or_default();
-        assert!(host.contains("2 ranks need 4 MiB there (each 2 MiB"), "{host}");
-        let device = said(&one_way, &shared, 2 * MIB, 3 * MIB - 1).unwrap_or_default();
-        assert!(device.starts_with("GPU 0000:01:00.0 has") && device.contains("3 ranks need 3 MiB"), "{device}");
+        assert_eq!(lacks(&one_way, &shared, 2 * MIB, 3 * MIB), None);
+        assert_eq!(lacks(&there_and_back, &shared, 4 * MIB, 3 * MIB), None);
+        let host = lacks(&one_way, &shared, 2 * MIB - 1, 3 * MIB);
+        assert_eq!(host, lack("NUMA node 0", 2, "2 MiB", "1 MiB"));
+        let host = lacks(&there_and_back, &shared, 4 * MIB - 1, 3 * MIB);
+        assert_eq!(host, lack("NUMA node 0", 2, "4 MiB", "2 MiB"));
+        let device = lacks(&one_way, &shared, 2 * MIB, 3 * MIB - 1);
+        assert_eq!(device, lack("GPU 0000:01:00.0", 3, "3 MiB", "1 MiB"));
     }
 
     #[test]
     fn both_directions_need_a_second_area_unless_only_pageable_memory_is_used() {
         let both = config(&[Direction::Bidirectional], &[MemoryKind::Pageable, MemoryKind::Pinned]);
-        let text = said(&both, &[(0, gpu(1))], MIB << 10, 2 * MIB - 1).unwrap_or_default();
-        assert!(text.contains("1 rank needs 2 MiB"), "{text}");
+        let found = lacks(&both, &[(0, gpu(1))], MIB << 10, 2 * MIB - 1);
+        assert_eq!(found, lack("GPU 0000:01:00.0", 1, "2 MiB", "2 MiB"));
         let pageable = config(&[Direction::Bidirectional], &[MemoryKind::Pageable]);
-        assert_eq!(said(&pageable, &[(0, gpu(1))], MIB << 10, MIB), None);
+        assert_eq!(lacks(&pageable, &[(0, gpu(1))], MIB << 10, MIB), None);
     }
 
     #[test]
     fn a_node_that_is_the_device_has_the_copies_too_and_each_rank_counts_once() {
         let host = config(&[Direction::H2d, Direction::D2h], &[MemoryKind::Pageable]);
         let own = [(0, TargetId::Node(0))];
-        assert_eq!(said(&host, &own, 3 * MIB, 0), None);
-        let text = said(&host, &own, 3 * MIB - 1, 0).unwrap_or_default();
-        assert!(text.contains("1 rank needs 3 MiB there (each 3 MiB"), "{text}");
+        assert_eq!(lacks(&host, &own, 3 * MIB, 0), None);
+        assert_eq!(lacks(&host, &own, 3 * MIB - 1, 0), lack("NUMA node 0", 1, "3 MiB", "3 MiB"));
         let crossed = [(0, TargetId::Node(2)), (1, TargetId::Node(2)), (3, TargetId::Node(2))];
-        let text = said(&host, &crossed, 3 * MIB - 1, 0).unwrap_or_default();
-        assert!(text.contains("NUMA node 2") && text.contains("3 ranks need 3 MiB there (each 1 MiB"), "{text}");
+        assert_eq!(lacks(&host, &crossed, 3 * MIB - 1, 0), lack("NUMA node 2", 3, "3 MiB", "1 MiB"));
     }
 
     #[test]

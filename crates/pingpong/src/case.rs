@@ -121,8 +121,9 @@ mod tests {
     fn what_cannot_be_timed_as_asked_is_refused_with_a_reason() {
         let asked =
             |memory, direction, latch| case(memory, direction, 4).timing(TimingChoice::Device, &can(latch), false);
-        let no_latch = Latch::None { reason: "old driver".to_owned() };
-        assert!(asked(MemoryKind::Pinned, Direction::H2d, no_latch).is_err_and(|reason| reason.contains("old driver")));
+        let why = "old driver";
+        let no_latch = Latch::None { reason: why.to_owned() };
+        assert!(asked(MemoryKind::Pinned, Direction::H2d, no_latch).is_err_and(|reason| reason.contains(why)));
         assert!(asked(MemoryKind::Pageable, Direction::H2d, Latch::StreamWait).is_err());
         assert!(asked(MemoryKind::Pageable, Direction::Bidirectional, Latch::StreamWait).is_err());
         let mut lacking = can(Latch::StreamWait);

@@ -235,20 +235,25 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_a_page_of_ours_is_refused() {
-        let missing = Page::open(Path::new("/dev/shm/numabench-none")).expect_err("missing").to_string();
-        assert!(missing.contains("/dev/shm/numabench-none") && missing.contains("container"), "{missing}");
+        let missing = Page::open(Path::new("/dev/shm/numabench-none")).expect_err("missing");
+        assert!(matches!(&missing, PageError::Open { path, .. } if path.ends_with("numabench-none")), "{missing:?}");
+        assert!(missing.to_string().contains("container"), "{missing}");
 
         let (path, page) = Page::create(2).expect("made");
-        let why = || Page::open(&path).expect_err("refused").to_string();
+        let why = || match Page::open(&path) {
+            Err(PageError::Foreign { what, .. }) => what,
+            Err(other) => panic!("{other:?}"),
+            Ok(_) => panic!("it is opened"),
+        };
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
-        assert!(why().contains("mode 644"), "{}", why());
+        assert!(why().contains(" 644"), "{}", why());
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
         page.words.word(SIZE_AT).store(5000, Ordering::Relaxed);
-        assert!(why().contains("4096 bytes for 5000 members"), "{}", why());
+        assert!(why().contains("4096") && why().contains("5000"), "{}", why());
         page.words.word(MARK_AT).store(MARK + 1, Ordering::Relaxed);
-        assert!(why().contains("another layout"), "{}", why());
+        assert!(why().contains("layout"), "{}", why());
         OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(100)).expect("shortened");
-        assert!(why().contains("100 bytes long"), "{}", why());
+        assert!(why().contains("100"), "{}", why());
         let link = path.with_extension("link");
         std::os::unix::fs::symlink(&path, &link).expect("linked");
         let followed = Page::open(&link).is_ok();

@@ -243,9 +243,13 @@ mod tests {
         assert_eq!(why(&all), "rank 1 did not answer in time when the ranks met");
         all[2] = None;
         assert_eq!(why(&all), "ranks 1, 2 did not answer in time when the ranks met");
-        assert!(why(&places(&[[0, 0, 3], [1, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 1"));
-        assert!(why(&places(&[[0, 0, 3], [0, 0, 3], [0, 1, 3]])).contains("rank 1 says that it is number 0 of node 0"));
-        assert!(why(&places(&[[0, 0, 3], [0, 1, 4], [0, 2, 3]])).contains("its node has 4 ranks, but 3 came"));
+        for (all, said) in [
+            ([[0, 0, 3], [1, 0, 3], [0, 1, 3]], "rank 1 says that it is number 0 of node 1, which fits no other rank"),
+            ([[0, 0, 3], [0, 0, 3], [0, 1, 3]], "rank 1 says that it is number 0 of node 0, which fits no other rank"),
+            ([[0, 0, 3], [0, 1, 4], [0, 2, 3]], "rank 1 says that its node has 4 ranks, but 3 came"),
+        ] {
+            assert_eq!(why(&places(&all)), said);
+        }
     }
 
     #[test]

@@ -205,10 +205,6 @@ mod tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    fn refusal(path: &Path) -> String {
-        Sink::open(path).map_or_else(|error| error.to_string(), |_| "opened".into())
-    }
-
     fn names_of(folder: &Path) -> io::Result<Vec<String>> {
         fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
@@ -247,7 +243,8 @@ mod tests {
             file.write_all(b"new, but cut of").map_err(|error| sink.error(WRITING, error))?;
             Err(sink.error(WRITING, io::Error::from(io::ErrorKind::StorageFull)))
         });
-        assert!(failed.is_err_and(|error| error.to_string().contains("writing failed (no storage space)")));
+        let Err(SinkError::Io { step, error, .. }) = &failed else { return Err(format!("{failed:?}").into()) };
+        assert_eq!((*step, error.kind()), (WRITING, io::ErrorKind::StorageFull));
         assert_eq!(fs::read_to_string(&path)?, "old");
         assert_eq!(names_of(folder.path())?, ["result.json"]);
         Ok(())
@@ -308,7 +305,8 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("run-1.json"))?, "new");
         assert!(fs::symlink_metadata(&link)?.is_symlink() && fs::symlink_metadata(&middle)?.is_symlink());
         symlink("ring.json", folder.path().join("ring.json"))?;
-        assert!(refusal(&folder.path().join("ring.json")).contains("cannot be written"));
+        let ring = Sink::open(&folder.path().join("ring.json")).err();
+        assert!(matches!(ring, Some(SinkError::Io { .. })), "{ring:?}");
         Ok(())
     }
 
@@ -325,10 +323,7 @@ mod tests {
         fs::create_dir(&path)?;
         let Kept::Elsewhere { path: beside, why } = sink.keep_or_rescue(&2) else { return Err("lost".into()) };
         assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2\n"));
-        assert!(why.to_string().contains("result.json cannot be written"), "{why}");
-        // The folder is gone.
-        fs::remove_dir_all(&within)?;
-        let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
+        let KeepError::Sink(SinkError::Io { path: named, .. }) = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
         let text = fs::read_to_string(&elsewhere)?;
         fs::remove_file(&elsewhere)?;
         assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3\n"));
@@ -355,16 +350,55 @@ mod tests {
         let protected = folder.path().join("protected.json");
         fs::write(&protected, "")?;
         fs::set_permissions(&protected, Permissions::from_mode(0o444))?;
-        assert!(refusal(folder.path()).contains("is a folder: name a file in it"));
-        assert!(refusal(&folder.path().join("no/such/r.json")).contains("mkdir -p"));
-        assert!(refusal(&protected).contains("chmod u+w"));
-        assert!(refusal(Path::new("/dev/null")).contains("not a regular file"));
-        assert!(refusal(&protected.join("r.json")).contains("cannot be written"));
-        assert!(refusal(Path::new("..")).contains("is a folder"));
-        assert!(refusal(Path::new("")).contains("name a file"));
+        let refused = |path: &Path| Sink::open(path).err();
+        for folder in [folder.path(), Path::new("..")] {
+            assert!(matches!(refused(folder), Some(SinkError::IsAFolder { .. })), "{:?}", refused(folder));
+        }
+        let nowhere = folder.path().join("no/such");
+        let Some(SinkError::NoFolder { folder, .. }) = refused(&nowhere.join("r.json")) else {
+            return Err("it is opened".into());
+        };
+        assert_eq!(folder, nowhere.display().to_string());
+        assert!(matches!(refused(&protected), Some(SinkError::ReadOnly { .. })), "{:?}", refused(&protected));
+        for path in ["/dev/null", ""] {
+            assert!(
+                matches!(refused(Path::new(path)), Some(SinkError::NotAFile { .. })),
+                "{:?}",
+                refused(Path::new(path))
+            );
+        }
+        let below = refused(&protected.join("r.json"));
+        assert!(matches!(below, Some(SinkError::Io { .. })), "{below:?}");
         // /proc takes no files from anybody, root included.
-        assert!(refusal(Path::new("/proc/numabench.json")).contains("making a file beside it failed"));
+        let proc = refused(Path::new("/proc/numabench.json"));
+        assert!(matches!(proc, Some(SinkError::Io { .. })), "{proc:?}");
         Ok(())
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let path = || "a/b".to_owned();
+        for (error, said) in [
+            (SinkError::IsAFolder { path: path() }, "a/b is a folder: name a file in it, e.g. a/b/result.json"),
+            (
+                SinkError::NotAFile { path: path() },
+                "a/b is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output",
+            ),
+            (
+                SinkError::NoFolder { path: path(), folder: "a".to_owned() },
+                "a/b cannot be written, because there is no folder a: make it (mkdir -p a) or name another file",
+            ),
+            (
+                SinkError::ReadOnly { path: path() },
+                "a/b exists and is write-protected: name another file, or allow it with chmod u+w a/b",
+            ),
+            (
+                SinkError::Io { path: path(), step: "writing", error: io::ErrorKind::StorageFull.into() },
+                "a/b cannot be written: writing failed (no storage space); name a file in a folder that is yours and has room",
+            ),
+        ] {
+            assert_eq!(error.to_string(), said);
+        }
     }
 
     #[test]

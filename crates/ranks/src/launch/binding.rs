@@ -89,7 +89,7 @@ mod tests {
         let srun = Launcher::Srun;
         assert!(srun.frees_from_affinity().contains("--cpu-bind=none"));
         assert!(["--exclusive", "-c N", "--overlap"].iter().all(|option| srun.widens_cpuset().contains(option)));
-        assert!(srun.shows_devices().contains("--gpus-per-node=N --gpu-bind=none"));
-        assert!(Launcher::Mpirun.frees_from_affinity().contains("mpirun --bind-to none"));
+        assert!(["--gpus-per-node=N", "--gpu-bind=none"].iter().all(|option| srun.shows_devices().contains(option)));
+        assert!(Launcher::Mpirun.frees_from_affinity().contains("--bind-to"));
     }
 }
