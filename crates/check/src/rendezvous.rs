@@ -304,12 +304,12 @@ mod tests {
     #[test]
     fn all_are_heard_and_each_hears_the_answer_whoever_comes_first() -> Outcome {
         let codes: Vec<Option<u8>> = thread::scope(|scope| {
-            let join = |rank: usize| place("all", LONG).join(rank, &format!("I am {rank}").repeat(rank * 9000)).ok();
+            let join = |rank: usize| place("all", LONG).join(rank, &format!("I-am-{rank}").repeat(rank * 9000)).ok();
             let others: Vec<_> = (1..5).map(|rank| scope.spawn(move || join(rank))).collect();
             thread::sleep(Duration::from_millis(20));
             let mut first = place("all", LONG).first().ok();
             let said: BTreeMap<usize, String> = first.as_mut().map(|first| first.gather(5)).unwrap_or_default();
-            assert!(said.get(&3).is_some_and(|said| said.starts_with("I am 3I am 3") && said.len() == 6 * 27000));
+            assert!(said.get(&3).is_some_and(|said| said.starts_with("I-am-3I-am-3") && said.len() == 6 * 27000));
             assert_eq!(said.len(), 4);
             first.into_iter().for_each(|first| first.answer(5));
             others.into_iter().map(|other| other.join().ok().flatten()).collect()
@@ -353,8 +353,10 @@ mod tests {
 
     #[test]
     fn without_a_first_rank_nobody_waits_for_ever() {
-        let error = place("none", SHORT).join(1, &"").map_or_else(|error| error.to_string(), |code| format!("{code}"));
-        assert!(error.contains("did not answer within 0.3 s"), "{error}");
+        let error = place("none", SHORT).join(1, &"").err();
+        let Some(RendezvousError::NoFirst { what }) = &error else { panic!("{error:?}") };
+        assert!(what.contains(" 0.3 "), "{what}");
+        insta::assert_snapshot!("no_first_rank", what);
     }
 
     #[test]
@@ -366,8 +368,9 @@ mod tests {
             let began = Instant::now();
             drop(first);
             let heard = other.join().map_err(|_| "the other rank panicked")?;
-            let error = heard.map_or_else(|error| error.to_string(), |code| format!("{code}"));
-            assert!(error.contains("ended without an answer"), "{error}");
+            let error = heard.err();
+            let Some(RendezvousError::NoFirst { what }) = &error else { return Err(format!("{error:?}").into()) };
+            insta::assert_snapshot!("a_first_rank_that_ended", what);
             assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
             Ok(())
         })
@@ -376,8 +379,11 @@ mod tests {
     #[test]
     fn a_second_first_rank_is_refused_when_the_first_one_stays() -> Outcome {
         let _first = place("second", LONG).first()?;
-        let error = place("second", SHORT).first().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("another process is the first rank"), "{error}");
+        let error = place("second", SHORT).first().err();
+        assert!(matches!(error, Some(RendezvousError::Taken { .. })), "{error:?}");
+        let (name, seconds) = ("n".to_owned(), 2.0);
+        let said = "the ranks of this node cannot meet: another process is the first rank of this launch, and has been for 2 s (@n)";
+        assert_eq!(RendezvousError::Taken { name, seconds }.to_string(), said);
         Ok(())
     }
 

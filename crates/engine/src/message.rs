@@ -151,6 +151,6 @@ mod tests {
     fn a_message_that_is_cut_short_names_its_sender() {
         let bytes = write(&Report::Ended { rank: 300, aborted: true });
         let error = read::<Report>(300, &bytes[..1]).map(|report| report.rank());
-        assert!(error.is_err_and(|error| error.to_string().contains("rank 300")));
+        assert!(error.is_err_and(|error| error.from == 300));
     }
 }

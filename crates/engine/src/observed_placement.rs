@@ -197,9 +197,10 @@ mod tests {
     #[test]
     fn a_thread_or_a_page_elsewhere_is_a_mismatch() {
         assert_eq!(seen(&[(1, 10)]).mismatch(3, 1, None), None);
-        assert!(seen(&[(1, 10)]).mismatch(4, 1, None).is_some_and(|text| text.contains("asked for PU 4, ran on PU 3")));
+        let has = |text: &str, parts: &[&str]| assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        has(&seen(&[(1, 10)]).mismatch(4, 1, None).unwrap_or_default(), &["PU 4", "PU 3"]);
         let mixed = seen(&[(1, 10), (2, 1)]).mismatch(3, 1, None).unwrap_or_default();
-        assert!(mixed.contains("found 10 pages there and 1 on node 2"), "{mixed}");
+        has(&mixed, &["10 pages", "1 on node 2"]);
         let loose = ObservedPlacement { affinity: IdSet::from_iter([2, 3]), ..seen(&[(1, 10)]) };
         assert!(loose.mismatch(3, 1, None).is_some(), "a thread that may wander is not bound");
     }
@@ -215,7 +216,7 @@ mod tests {
         };
         assert_eq!(on(2).mismatch(3, 1, Some(2)), None);
         let text = on(0).mismatch(3, 1, Some(2)).unwrap_or_default();
-        assert!(text.contains("the device is node 2, found 0 pages there and 5 on node 0"), "{text}");
+        assert!(["node 2", "0 pages", "5 on node 0"].iter().all(|part| text.contains(part)), "{text}");
     }
 
     #[test]

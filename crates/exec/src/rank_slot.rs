@@ -86,9 +86,11 @@ mod tests {
 
     #[test]
     fn what_the_launcher_does_not_say_is_asked_for_by_name_and_taken_from_the_user() {
-        let error = RankSlot::of(&flux(), None, None).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("flux run does not say how many processes this node has"), "{error}");
-        assert!(error.contains("--rank N (from 0) --ranks M"), "{error}");
+        let error = RankSlot::of(&flux(), None, None).expect_err("flux run does not tell");
+        assert!(matches!(error, RankSlotError::Untold { launcher: Launcher::Flux, .. }), "{error:?}");
+        let said = "flux run does not say how many processes this node has: name it, --rank N (from 0) --ranks M, as your launcher's \
+                    variables have it on each node";
+        assert_eq!(error.to_string(), said);
         let slot = RankSlot::of(&flux(), None, Some(4));
         let of_all = Some((5, LaunchSize::Known(8)));
         assert_eq!(slot, Ok(RankSlot { launcher: Launcher::Flux, of_all, local_rank: 1, local_size: 4 }));
@@ -101,7 +103,8 @@ mod tests {
         let third = RankSlot::of(&Launch::ALONE, Some(2), Some(4));
         assert_eq!(third.map(|slot| (slot.local_rank, slot.local_size)), Ok((2, 4)));
         let beyond = RankSlot::of(&Launch::ALONE, Some(4), Some(4));
-        let text = beyond.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(text.contains("rank 4 of 4") && text.contains("--rank is 0 to 3"), "{text}");
+        assert_eq!(beyond, Err(RankSlotError::Beyond { rank: 4, size: 4 }));
+        let said = "rank 4 of 4: ranks are numbered from 0, so --rank is 0 to 3";
+        assert_eq!(beyond.map_or_else(|error| error.to_string(), |_| String::new()), said);
     }
 }

@@ -209,8 +209,9 @@ mod tests {
         assert_eq!(gpus(&start, &visible.gpus[1..2])?, pairs(&[(ROCR, "1")]));
         assert_eq!(gpus(&start, &visible.gpus[2..])?, pairs(&[(ROCR, "2")]));
         start.visibility[0].variables = set_to(&[(ROCR, "0,1,2")]);
-        let nameless = gpus(&start, &visible.gpus[1..2]).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(nameless.contains("0000:01:00.0") && nameless.contains("--gpus none"), "{nameless}");
+        let nameless = gpus(&start, &visible.gpus[1..2]).expect_err("which part is which is not known");
+        assert_eq!(nameless.pci, "0000:01:00.0");
+        assert!(nameless.to_string().contains("--gpus"), "{nameless}");
         Ok(())
     }
 

@@ -77,9 +77,7 @@ mod tests {
         assert!(whole(u64::MAX, 64).is_err_and(|fault| fault.to_string().contains("--range")));
         assert_eq!(chase(255 * GIB, 64, u32::MAX).ok(), Some(255 << 30));
         for bytes in [256 * GIB, 300 * GIB, u64::MAX] {
-            assert!(
-                chase(bytes, 64, u32::MAX).is_err_and(|fault| fault.to_string().contains("--range: loads go over "))
-            );
+            assert!(chase(bytes, 64, u32::MAX).is_err_and(|fault| fault.to_string().contains("--range:")));
         }
     }
 }
