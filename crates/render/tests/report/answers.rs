@@ -8,7 +8,8 @@ use report::document::Status;
 use report::result::Outcome;
 use report::settings::Direction;
 
-use crate::samples;
+use crate::golden::cases;
+use crate::{samples, tables};
 
 /// Eight ranks whose H2D at once arrived wrong on these.
 fn corrupt(ranks: std::ops::Range<u32>) -> Document {
@@ -29,36 +30,35 @@ fn corrupt(ranks: std::ops::Range<u32>) -> Document {
     document
 }
 
-#[test]
-fn a_rank_without_a_figure_is_not_counted_and_what_is_left_is_no_sum_of_all() {
-    let said = answer(&corrupt(0..1));
-    assert!(said[0].starts_with("DATA CORRUPT: rank 0"), "{said:?}");
-    assert!(said[1].starts_with("8 GPUs at once: H2D "), "{said:?}");
-    let (h2d, d2h) = said[1].split_once("; ").unwrap_or_default();
-    assert!(h2d.contains(" GB/s each (") && h2d.contains(", 7 of 8 ranks only") && !h2d.contains("sum"), "{said:?}");
-    assert!(d2h.starts_with("D2H 12.8 GB/s each (10.5–15.0), sum 102.1"), "{said:?}");
-    assert_eq!(
-        said[2],
-        "At once each of them loses 51–64 % H2D, 73–81 % D2H of what it has alone (7 of 8 ranks compared)."
-    );
-    assert_eq!(said[3], "Placed as asked, seen before and after; every byte of these figures compared.");
-}
-
-#[test]
-fn the_figure_of_a_single_rank_is_no_figure_each() {
-    let said = answer(&corrupt(0..7));
-    assert!(said[1].starts_with("8 GPUs at once: H2D 27.1 GB/s, 1 of 8 ranks only; D2H "), "{said:?}");
-    let none = answer(&corrupt(0..8));
-    assert!(none[1].starts_with("8 GPUs at once: D2H 12.8 GB/s each"), "{none:?}");
-}
-
-#[test]
-fn ranks_that_are_missing_from_the_run_are_told_beside_and_not_in_each_figure() {
+/// Eight ranks of which the last one is missing, too.
+fn missing() -> Document {
     let mut document = corrupt(7..8);
     document.missing =
         vec![report::launch::MissingRank { rank: 7, host: None, why: "nothing was heard of it".to_owned() }];
-    let said = answer(&document);
-    assert!(said[1].starts_with("7 GPUs at once: H2D ") && said[1].contains("sum"), "{said:?}");
+    document
+}
+
+#[test]
+fn the_first_lines_count_and_sum_the_ranks_that_have_a_figure() {
+    let said = |document: &Document| answer(document).join("\n");
+    insta::assert_snapshot!(
+        "first_lines",
+        cases(&[
+            ("every rank has a figure", said(&samples::eight_ranks())),
+            ("one rank", said(&samples::one_rank())),
+            ("H2D of rank 0 arrived wrong", said(&corrupt(0..1))),
+            ("H2D of ranks 0-6 arrived wrong", said(&corrupt(0..7))),
+            ("H2D of every rank arrived wrong", said(&corrupt(0..8))),
+            ("rank 7 is missing from the run", said(&missing())),
+            ("everything went wrong", said(&tables::troubled())),
+        ])
+    );
+}
+
+#[test]
+fn ranks_that_are_missing_from_the_run_are_told_beside_the_figures() {
     let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
-    assert!(terminal::table(&document, &style).contains("RANKS ARE MISSING: 1 of 8 ranks"));
+    let table = terminal::table(&missing(), &style);
+    let told = table.lines().filter(|line| line.contains("MISSING")).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!("missing_rank", told);
 }

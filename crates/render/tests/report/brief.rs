@@ -61,7 +61,7 @@ fn a_run_of_any_kind_is_forty_lines_at_most_and_begins_with_its_answer() -> Done
         let first = text.lines().next().unwrap_or("");
         assert!(!first.starts_with("numabench ") && !first.is_empty(), "{name} begins with its answer: {text}");
         let last = text.lines().rev().take(3).collect::<Vec<_>>().join(" ");
-        assert!(last.contains("--full shows the rest"), "{name} says where the rest is: {text}");
+        assert!(last.contains("--full"), "{name} says where the rest is: {text}");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use render::terminal;
 use report::contention::{Aggregate, NodeAggregate};
-use report::document::Status;
+use report::document::{SCHEMA, Status};
 use report::json::{self, JsonError};
 use report::launch::{Launch, MissingRank};
 use report::node::Difference;
@@ -112,8 +112,10 @@ fn a_float_that_is_no_number_is_an_error_with_its_place_and_never_a_null() {
     if let Outcome::Measured { summary, .. } = &mut document.cases[1].ranks[0].outcome {
         summary.std_ns = Some(f64::NAN);
     }
-    let error = json::json(&document).map_or_else(|error| error.to_string(), |_| "written".into());
-    assert!(error.starts_with("cases[1].ranks[0].outcome.summary.std_ns is NaN"), "{error}");
+    let error = json::json(&document).err();
+    let Some(JsonError::NonFinite(error)) = &error else { panic!("{error:?}") };
+    assert_eq!((&error.path[..], &error.value[..]), ("cases[1].ranks[0].outcome.summary.std_ns", "NaN"));
+    insta::assert_snapshot!("refused_float", error);
 }
 
 /// A document with one value replaced, as bytes.
@@ -125,17 +127,44 @@ fn edited(pointer: &str, value: Value) -> Result<Vec<u8>, Box<dyn std::error::Er
 
 #[test]
 fn what_is_no_document_is_refused_with_the_reason() -> Done {
-    let error = |bytes: &[u8]| Document::from_json(bytes).map_or_else(|error| error.to_string(), |_| "read".into());
-    assert!(error(b"").starts_with("this is not JSON"));
-    assert!(error(b"{\"schema\": ").starts_with("this is not JSON"));
-    for other in [&b"[]"[..], b"null", b"3", b"{}", b"{\"schema\": 1}", b"{\"schema\": \"else\"}"] {
-        assert!(error(other).contains("no numabench.result document"), "{}", error(other));
+    let error = |bytes: &[u8]| Document::from_json(bytes).err();
+    for half in [&b""[..], b"{\"schema\": "] {
+        assert!(matches!(error(half), Some(ReadError::NotJson { .. })), "{:?}", error(half));
     }
-    assert!(error(&edited("/schema_version", "one".into())?).contains("must be major.minor"));
-    assert!(error(&edited("/schema_version", Value::Null)?).contains("must be major.minor"));
-    assert!(error(&edited("/schema_version", "2.0".into())?).contains("follows schema 2.0; this numabench reads 1.x"));
+    for other in [&b"[]"[..], b"null", b"3", b"{}", b"{\"schema\": 1}", b"{\"schema\": \"else\"}"] {
+        let error = error(other);
+        assert!(matches!(&error, Some(ReadError::NotADocument { wanted, .. }) if wanted.schema == SCHEMA), "{error:?}");
+    }
+    for version in ["one".into(), Value::Null] {
+        let error = error(&edited("/schema_version", version)?);
+        assert!(matches!(error, Some(ReadError::BadVersion { .. })), "{error:?}");
+    }
+    let newer = error(&edited("/schema_version", "2.0".into())?);
+    assert!(
+        matches!(&newer, Some(ReadError::OtherMajor { found, wanted }) if found == "2.0" && wanted.major == 1),
+        "{newer:?}"
+    );
     let malformed = error(&edited("/elapsed_s", "N/A".into())?);
-    assert!(malformed.contains("says schema 1.5, but does not follow it") && malformed.contains("line"), "{malformed}");
+    let Some(ReadError::Malformed { version, fault }) = &malformed else { panic!("{malformed:?}") };
+    assert!(version == "1.5" && fault.line() > 0, "{malformed:?}");
+    Ok(())
+}
+
+#[test]
+fn every_refusal_of_a_document_says_what_to_give_instead() -> Done {
+    let said = |bytes: &[u8]| Document::from_json(bytes).map_or_else(|error| error.to_string(), |_| "read".into());
+    let mut newer: Value = serde_json::from_slice(&edited("/schema_version", "1.7".into())?)?;
+    newer["elapsed_s"] = serde_json::json!({"wall": 1.0});
+    let texts = [
+        said(b""),
+        said(b"{}"),
+        said(b"{\"schema\": \"else\"}"),
+        said(&edited("/schema_version", "one".into())?),
+        said(&edited("/schema_version", "2.0".into())?),
+        said(&edited("/elapsed_s", "N/A".into())?),
+        said(&serde_json::to_vec(&newer)?),
+    ];
+    insta::assert_snapshot!("refused_documents", texts.join("\n"));
     Ok(())
 }
 

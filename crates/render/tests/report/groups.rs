@@ -11,6 +11,7 @@ use report::{Known, document::PlatformKind};
 use stats::IdSet;
 use stats::grouping::GroupingFinding;
 
+use crate::golden;
 use crate::samples;
 
 /// Cores whose handovers take so many nanoseconds, each two once.
@@ -67,37 +68,42 @@ fn shown(document: &Document) -> String {
 }
 
 #[test]
-fn cores_of_two_caches_are_two_groups_and_what_is_declared_is_said() {
-    let mut document = cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 });
-    let [found] = &mut document.groups[..] else { panic!("{:?}", document.groups) };
+fn cores_of_two_caches_are_two_groups_and_the_table_begins_with_them() {
+    let document = of_two_caches();
+    let [found] = &document.groups[..] else { panic!("{:?}", document.groups) };
     assert_eq!((found.by, found.finding), (GroupedBy::Handovers, GroupingFinding::Groups));
     assert_eq!(found.groups, [IdSet::from_iter(0..4), IdSet::from_iter(4..8)]);
-    let said = &document.verdict;
-    let want =
-        "Cores form 2 groups, PUs 0-3 | 4-7: core-to-core latency 28.0 ns within one, 110 ns to another (one way).";
-    assert_eq!(said[0], want);
-    assert!(
-        said[1].starts_with("How sure: ") && said[1].contains("takes 29") && said[1].ends_with("within one."),
-        "{said:?}"
-    );
-    assert!(said[2].starts_with("The platform declares no such groups"), "{said:?}");
-    found.declared = Some("its L3 caches".into());
-    assert_eq!(verdict(&document)[2], "The platform declares the same: its L3 caches.");
     let text = shown(&document);
-    assert!(text.starts_with("Cores form 2 groups") && text.contains("p50 ± 0."), "{text}");
+    let first = text.lines().next().unwrap_or_default();
+    assert!(document.verdict[0].starts_with(first) && text.contains("p50"), "{text}");
     assert_eq!(text.matches("28.0 █").count(), 12, "each two once: {text}");
 }
 
+/// Eight cores of two caches.
+fn of_two_caches() -> Document {
+    cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 })
+}
+
 #[test]
-fn cores_that_are_alike_make_no_groups() {
-    let document = cores(6, |_, _| 52.0);
-    assert_eq!(
-        document.verdict,
-        ["No groups among the cores: core-to-core latency 52.0 ns between any two (one way)."]
-    );
+fn what_is_said_of_groups_names_them_how_sure_it_is_and_what_is_declared() -> Result<(), Box<dyn std::error::Error>> {
+    let mut declared = of_two_caches();
+    declared.groups[0].declared = Some("its L3 caches".into());
+    let mut newer: serde_json::Value = serde_json::from_slice(&report::json::json(&of_two_caches())?)?;
+    newer["groups"][0]["finding"] = "nested-groups".into();
+    let newer = Document::from_json(&serde_json::to_vec(&newer)?)?;
     let two = cores(2, |_, _| 52.0);
-    assert_eq!(two.verdict, ["Core-to-core latency 52.0 ns (one way), between the two cores."]);
     assert!(two.groups.is_empty());
+    insta::assert_snapshot!(
+        "said_of_groups",
+        golden::cases(&[
+            ("two caches", verdict(&of_two_caches()).join("\n")),
+            ("two caches, as the platform declares", verdict(&declared).join("\n")),
+            ("a finding of a newer version", verdict(&newer).join("\n")),
+            ("cores alike", verdict(&cores(6, |_, _| 52.0)).join("\n")),
+            ("two cores", verdict(&two).join("\n")),
+        ])
+    );
+    Ok(())
 }
 
 #[test]
@@ -105,21 +111,6 @@ fn many_cores_are_folded_into_bands_and_no_figure_is_lost_from_the_document() {
     let document = cores(40, |i, j| if i / 20 == j / 20 { 28.0 } else { 110.0 });
     assert_eq!(document.cases.len(), 780);
     let text = shown(&document);
-    assert!(text.contains("4 cores a band, the median of their pairs;"), "{text}");
-    let last = text.lines().find(|line| line.trim_start().starts_with("PU 36…")).unwrap_or_default();
-    assert_eq!((last.matches("110.0").count(), last.matches("28.0").count()), (5, 5), "{text}");
     assert!(text.lines().filter(|line| line.contains("PU")).all(|line| line.chars().count() <= 120), "{text}");
-}
-
-#[test]
-fn a_finding_that_only_a_newer_version_knows_is_read_and_said_to_be_one() -> Result<(), Box<dyn std::error::Error>> {
-    let mut written: serde_json::Value =
-        serde_json::from_slice(&report::json::json(&cores(8, |i, j| if i / 4 == j / 4 { 28.0 } else { 110.0 }))?)?;
-    written["groups"][0]["finding"] = "nested-groups".into();
-    let read = Document::from_json(&serde_json::to_vec(&written)?)?;
-    assert_eq!(
-        verdict(&read),
-        ["Core-to-core latency 28.0 to 110 ns (one way); the finding on groups is of a newer numabench."]
-    );
-    Ok(())
+    insta::assert_snapshot!("bands_of_cores", text);
 }

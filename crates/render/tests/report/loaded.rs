@@ -10,6 +10,7 @@ use report::settings::{Direction, MemoryKind};
 use report::{Known, document::PlatformKind};
 use stats::IdSet;
 
+use crate::golden::cases;
 use crate::samples::{self, MIB};
 
 /// A node whose PU 0 loads, beside reads by PUs 1 and 2: (GB/s of both together, ns a load), the first idle.
@@ -84,7 +85,7 @@ fn shown(document: &Document) -> String {
 }
 
 #[test]
-fn a_curve_has_its_points_and_says_idle_full_twice_and_where_it_climbs() {
+fn a_curve_has_its_points_and_twice_idle_lies_between_two_of_them() {
     let document = steep();
     let [found] = &document.loaded_latency[..] else { panic!("{:?}", document.loaded_latency) };
     assert_eq!((found.pu, found.memory_node, found.traffic), (0, 0, Direction::Read));
@@ -103,46 +104,56 @@ fn a_curve_has_its_points_and_says_idle_full_twice_and_where_it_climbs() {
     };
     assert!(150e9 < bytes_per_s && bytes_per_s < 152.5e9, "{bytes_per_s}");
     assert!(above_bytes_per_s < bytes_per_s && bytes_per_s < below_bytes_per_s);
-    let said = &document.verdict;
-    assert!(said[0].starts_with("node 0: load latency 100.0 ns idle, 320"), "{said:?}");
-    assert!(said[0].contains("at full read traffic (160.0 GB/s by 2 threads); it is twice the idle latency at 151"));
-    assert!(said[1].starts_with("node 0: the latency climbs from 120.0 GB/s on (118"), "{said:?}");
-    let text = shown(&document);
-    assert!(text.starts_with("node 0: load latency"), "the answer first: {text}");
-    for words in ["loads by PU 0 in random order over 64 MiB, beside read traffic by PU 1-2", "40.00", "3.20x", "idle"]
-    {
-        assert!(text.contains(words), "{words}: {text}");
+}
+
+/// A flat curve, of which the traffic never doubles the latency.
+fn flat() -> Document {
+    curve(&[(0.0, 100.0), (40.0, 104.0), (80.0, 120.0)])
+}
+
+/// The curve that climbs, of which this row is no figure.
+fn without(group: &str) -> Document {
+    let mut document = steep();
+    for case in document.cases.iter_mut().filter(|case| case.group.as_deref() == Some(group)) {
+        (case.status, case.reason) = (CaseStatus::Invalid, Some("they were not at work at once".into()));
     }
+    worked_out(document)
+}
+
+#[test]
+fn what_is_said_of_a_curve_is_idle_full_twice_and_where_it_climbs_and_nothing_that_was_not_measured() {
+    let said = |document: &Document| document.verdict.join("\n");
+    insta::assert_snapshot!(
+        "said_of_loaded_latency",
+        cases(&[
+            ("a curve that climbs", said(&steep())),
+            ("a flat one", said(&flat())),
+            ("without the point of 30 %", said(&without("node 0, 30 % read traffic"))),
+            ("without idle", said(&without("node 0, idle"))),
+        ])
+    );
+}
+
+#[test]
+fn the_table_of_a_curve_begins_with_the_answer_and_has_its_points_and_why_one_is_none() {
+    let text = shown(&steep());
+    let first = text.lines().next().unwrap_or_default();
+    assert!(steep().verdict[0].starts_with(first), "the answer first: {text}");
+    insta::assert_snapshot!("table_of_loaded_latency", shown(&without("node 0, 30 % read traffic")));
 }
 
 #[test]
 fn a_flat_curve_claims_neither_twice_nor_a_knee() {
-    let document = curve(&[(0.0, 100.0), (40.0, 104.0), (80.0, 120.0)]);
+    let document = flat();
     let [found] = &document.loaded_latency[..] else { panic!("{:?}", document.loaded_latency) };
     assert_eq!((found.twice_idle, found.knee_bytes_per_s), (TwiceIdle::NotReached, None));
     assert_eq!(document.verdict.len(), 1);
-    assert!(document.verdict[0].ends_with("it never reaches twice the idle latency."), "{:?}", document.verdict);
 }
 
 #[test]
-fn points_that_are_no_figures_are_told_and_without_idle_nothing_is_claimed() {
-    let mut document = steep();
-    let invalid = |document: &mut Document, group: &str| {
-        for case in document.cases.iter_mut().filter(|case| case.group.as_deref() == Some(group)) {
-            (case.status, case.reason) = (CaseStatus::Invalid, Some("they were not at work at once".into()));
-        }
-    };
-    invalid(&mut document, "node 0, 30 % read traffic");
-    let mut document = worked_out(document);
-    assert_eq!(document.loaded_latency[0].points.len(), 5);
-    assert!(shown(&document).contains("30 % read traffic  they were not at work at once"), "{}", shown(&document));
-    invalid(&mut document, "node 0, idle");
-    let document = worked_out(document);
+fn without_idle_nothing_is_claimed() {
+    assert_eq!(without("node 0, 30 % read traffic").loaded_latency[0].points.len(), 5);
+    let document = without("node 0, idle");
     assert_eq!(document.loaded_latency[0].twice_idle, TwiceIdle::Undecided);
     assert_eq!(document.verdict.len(), 1);
-    assert!(
-        document.verdict[0].starts_with("node 0: no curve: the latency was not measured"),
-        "{:?}",
-        document.verdict
-    );
 }

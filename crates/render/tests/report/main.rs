@@ -1,6 +1,6 @@
 //! What is promised of whole documents: as they are written and read, what is found in them, and what a terminal shows.
 //!
-//! * `samples` documents as runs would give them;
+//! * `samples` documents as runs would give them; `golden` several texts as one snapshot;
 //! * `answers` the first lines where not every rank has a figure;
 //! * `beside` what is said of copies beside traffic and of GPUs at once;
 //! * `brief` what a terminal shows on a screen;
@@ -15,7 +15,9 @@
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
 //! * `size` rank 0 has room for the largest;
-//! * `tables`, `many` what a terminal shows of them, kept in `snapshots/` (after a change: `INSTA_UPDATE=always`, and look at the diff).
+//! * `tables`, `many` what a terminal shows of them.
+//!
+//! Sentences stand in `snapshots/`, a file a subject (after a change: `INSTA_UPDATE=always`, and look at the diff).
 
 mod answers;
 mod beside;
@@ -23,6 +25,7 @@ mod brief;
 mod coherent;
 mod documents;
 mod error_rates;
+mod golden;
 mod groups;
 mod held_back;
 mod kernels;

@@ -49,8 +49,8 @@ fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() ->
 fn an_answer_that_the_figures_do_not_decide_is_neither_good_nor_bad() -> Done {
     let mut undecided = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     undecided.exit_code = Some(6);
-    assert!(html(&runs(vec![undecided])).contains("<p class=\"verdict undecided\">"));
-    assert!(html(&runs(vec![document(&[24.3e9, 24.3e9], &BOTH, 1)?])).contains("<p class=\"verdict\">"));
+    assert!(html(&runs(vec![undecided])).contains("class=\"verdict undecided\""));
+    assert!(html(&runs(vec![document(&[24.3e9, 24.3e9], &BOTH, 1)?])).contains("class=\"verdict\""));
     Ok(())
 }
 

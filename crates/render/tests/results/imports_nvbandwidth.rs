@@ -1,6 +1,6 @@
 //! nvbandwidth's text and JSON of every version become documents; damaged output is refused with its line.
 
-use analysis::import::{Program, ProgramOutput, import};
+use analysis::import::{Program, ProgramOutput, Refused, import, take};
 use report::ImportedDocument;
 use report::document::Status;
 use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
@@ -33,7 +33,7 @@ fn nvbandwidths_text_and_json_of_one_machine_have_the_same_cases() -> Done {
     assert_eq!((latency.unit, latency.value, latency.line), (ImportedUnit::Ns, Some(1217.05), Some(44)));
     // The text does not name what was waived, the JSON does.
     assert_eq!((text.count(ImportedStatus::Waived), json.count(ImportedStatus::Waived)), (0, 1));
-    assert!(text.notes[0].starts_with("line 33: nvbandwidth waived a test"), "{:?}", text.notes);
+    insta::assert_snapshot!("notes_of_a_waived_test", text.notes.join("\n"));
     Ok(())
 }
 
@@ -78,8 +78,9 @@ fn of_copies_both_ways_each_matrix_is_a_case_in_text_and_json_also_of_versions_t
 fn copies_both_ways_that_end_before_their_total_are_refused_as_cut_off() -> Done {
     let text = String::from_utf8(output("nvbandwidth-0.10.txt")?.bytes)?;
     let (before, _) = text.split_once("memcpy CE GPU(row) <-> GPU(column) Total").ok_or("no total")?;
-    let said = refused(Program::Nvbandwidth, before);
-    assert!(said.contains("has a matrix read2 and none of both ways together"), "{said}");
+    let fault = take(Program::Nvbandwidth, before.as_bytes()).err().ok_or("it is refused")?;
+    assert!(matches!(fault.refused, Refused::Truncated { .. }), "{fault}");
+    insta::assert_snapshot!("cut_off_before_the_total", fault);
     Ok(())
 }
 
@@ -95,15 +96,15 @@ fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> 
         assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Failed, 1), "{name}");
         let reason = document.cases[0].reason.clone().unwrap_or_default();
         assert!(
-            reason.contains("not found") || reason.contains("CUDA_ERROR_OUT_OF_MEMORY") || reason == "ERROR",
+            reason.ends_with("found!") || reason.contains("CUDA_ERROR_OUT_OF_MEMORY") || reason == "ERROR",
             "{name}: {reason}"
         );
-        assert!(document.verdict[0].contains("1 test FAILED"), "{name}: {:?}", document.verdict);
+        assert!(document.verdict[0].contains("FAILED"), "{name}: {:?}", document.verdict);
     }
     for name in ["nvbandwidth-no-device.txt", "nvbandwidth-no-device.json"] {
-        let said =
-            imported(Program::Nvbandwidth, &[name]).map_or_else(|error| error.to_string(), |_| "imported".to_owned());
-        assert!(said.contains("measured nothing; it says: [CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
+        let (_, fault) = import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("it is refused")?;
+        let Refused::NoFigures { said } = &fault.refused else { return Err(fault.into()) };
+        assert!(said.starts_with("[CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
     }
     Ok(())
 }

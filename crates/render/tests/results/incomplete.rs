@@ -42,13 +42,11 @@ fn a_run_that_is_not_complete_is_an_error_of_its_own_for_a_ci_server() -> Done {
     }
     (document.status, document.status_reason) = (Status::Interrupted, Some("signal 15 <&>".to_owned()));
     let xml = junit(&document)?;
-    assert!(
-        xml.contains("<error message=\"the run was interrupted: signal 15 &lt;&amp;&gt;; 4 of 4 results have a figure\" type=\"interrupted\"/>"),
-        "{xml}"
-    );
+    let error = |xml: &str| xml.lines().filter(|line| line.contains("<error")).map(str::trim).collect::<String>();
+    assert!(xml.contains("type=\"interrupted\""), "{xml}");
     // A rank that is gone has no row that could fail.
     document.missing = vec![report::launch::MissingRank { rank: 2, host: None, why: "gone".to_owned() }];
-    assert!(junit(&document)?.contains("; 1 rank is missing\""));
+    insta::assert_snapshot!("errors_of_runs", format!("{}\n{}", error(&xml), error(&junit(&document)?)));
     Ok(())
 }
 
