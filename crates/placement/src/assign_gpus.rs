@@ -223,14 +223,14 @@ mod tests {
     }
 
     /// The bus each one's GPU is on (GPU n of the machine is on bus n + 1), or why there is none.
-    fn shared(members: &[Member], gpus: Option<&str>) -> Result<Vec<u8>, String> {
+    fn shared(members: &[Member], gpus: Option<&str>) -> Result<Vec<u8>, NodePlanError> {
         let asked = NodeRequest {
             gpus: gpus.map(|text| text.parse().expect("a selection")),
             membind: Membind::Local,
             remedies: Remedies { hidden_device: "show it".to_owned(), ..Remedies::default() },
             ..NodeRequest::default()
         };
-        let (targets, _) = assign_gpus(&machine(), members, &asked).map_err(|error| error.to_string())?;
+        let (targets, _) = assign_gpus(&machine(), members, &asked)?;
         let bus = |target: Target| match target.id {
             TargetId::Gpu(pci) => pci.bus - 1,
             TargetId::Node(node) => 100 + node as u8,
@@ -240,7 +240,7 @@ mod tests {
 
     #[track_caller]
     fn refused(members: &[Member], gpus: Option<&str>, parts: &[&str]) {
-        let text = shared(members, gpus).err().unwrap_or_default();
+        let text = shared(members, gpus).map_or_else(|error| error.to_string(), |rows| format!("planned: {rows:?}"));
         parts.iter().for_each(|part| assert!(text.contains(part), "no \"{part}\" in \"{text}\""));
     }
 
@@ -307,16 +307,18 @@ mod tests {
     #[test]
     fn a_device_of_the_machine_that_no_process_sees_is_told_from_one_that_is_not_there() {
         let two = members(&[&[0, 1], &[0, 1]]);
-        for there in ["0,4", "01:00.0,05:00.0"] {
-            refused(
-                &two,
-                Some(there),
-                &["there is no device ", "this machine has 5 GPUs, and this launch sees 2 of them: show it"],
-            );
+        for (there, device) in [("0,4", "4"), ("01:00.0,05:00.0", "0000:05:00.0")] {
+            let refused = shared(&two, Some(there));
+            let Err(NodePlanError::NotShown { error: SelectionError::Absent { asked, .. }, machine, shown, remedy }) =
+                refused
+            else {
+                panic!("{refused:?}")
+            };
+            assert_eq!((&asked[..], machine, shown, &remedy[..]), (device, 5, 2, "show it"));
         }
         for not_there in ["0,5", "01:00.0,0a:00.0", "GPU-aa,GPU-bb"] {
-            let text = shared(&two, Some(not_there)).err().unwrap_or_default();
-            assert!(text.contains("there is no device ") && !text.contains("this launch sees"), "{text}");
+            let refused = shared(&two, Some(not_there));
+            assert!(matches!(refused, Err(NodePlanError::Selection(SelectionError::Absent { .. }))), "{refused:?}");
         }
     }
 

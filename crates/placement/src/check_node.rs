@@ -153,8 +153,19 @@ mod tests {
             let usable = usable.clone();
             assert_eq!(checked(&topology, node), Err(NodeError::WithoutMemory { node, what, usable }));
         }
-        let text = checked(&topology, 4).map_or_else(|error| error.to_string(), |()| "allowed".to_owned());
-        assert!(text.contains("NUMA node 4 has no memory (it has only CPUs)") && text.contains("0,2-3"), "{text}");
+    }
+
+    #[test]
+    fn a_note_says_why_memory_is_on_another_node_and_why_on_that_one() {
+        let mut undescribed = machine();
+        undescribed.distances = None;
+        let notes = [
+            own(&without_nodes(machine(), "0"), 0),
+            own(&machine(), 16),
+            own(&undescribed, 16),
+            own(&without_nodes(undescribed, "2"), 16),
+        ];
+        insta::assert_snapshot!("notes_on_nodes", notes.map(|(_, note)| note).join("\n"));
     }
 
     #[test]
@@ -175,10 +186,7 @@ mod tests {
     fn a_gpus_memory_is_never_a_pus_own() {
         let (node, note) = own(&without_nodes(machine(), "0"), 0);
         assert_eq!(node, 2, "node 3, a GPU's, is listed before it: {note}");
-        assert!(
-            note.contains("PU 0 has no usable memory of its own") && note.contains("the nearest node, 2"),
-            "{note}"
-        );
+
         let only_the_gpus = without_nodes(machine(), "0-2");
         let refused = own_node(&only_the_gpus, Owner::this_process(&only_the_gpus), 0);
         assert_eq!(refused, Err(NodeError::None { owner: "this process".to_owned(), pu: 0 }));
@@ -188,7 +196,7 @@ mod tests {
     fn cpus_without_memory_take_the_nearest_by_distance_not_the_first() {
         let (node, note) = own(&machine(), 16);
         assert_eq!(node, 1, "{note}");
-        assert!(note.contains("the nearest node, 1 (distance 20)"), "{note}");
+        assert!(note.contains("20"), "the distance: {note}");
         let (node, note) = own(&without_nodes(machine(), "1"), 16);
         assert_eq!(node, 2, "{note}");
     }
@@ -199,9 +207,8 @@ mod tests {
         topology.distances = None;
         let (node, note) = own(&topology, 16);
         assert_eq!(node, 2, "what lies around the PU before what does not: {note}");
-        assert!(note.contains("node 2, which lies around it"), "{note}");
         let (node, note) = own(&without_nodes(topology, "2"), 16);
         assert_eq!(node, 0);
-        assert!(note.contains("gives no distance") && !note.contains("nearest"), "{note}");
+        assert!(!note.contains("nearest"), "{note}");
     }
 }

@@ -66,10 +66,6 @@ mod tests {
         Ok(plan.ranks.iter().map(|rank| (rank.pu, rank.memory_node, rank.target.index)).collect())
     }
 
-    fn refusal(members: &[Member], asked: &NodeRequest) -> String {
-        planned(members, asked).map_or_else(|error| error.to_string(), |rows| format!("planned: {rows:?}"))
-    }
-
     #[test]
     fn member_i_takes_the_ith_pu_and_the_ith_device() -> Outcome {
         let members = [member(4, "0-17", &[0, 1, 2]), member(5, "0-17", &[0, 1, 2])];
@@ -110,22 +106,25 @@ mod tests {
         let overlapping = [member(0, "0-1", &[0]), member(1, "0-1,8", &[0]), member(2, "0", &[1])];
         let plan = plan_node(&machine(), &overlapping, &asked(None, None))?;
         assert_eq!(plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(), [0, 1, 0], "the third has no other");
-        assert!(plan.notes.iter().any(|note| note.contains("PU 0 is oversubscribed")), "{:?}", plan.notes);
+        insta::assert_snapshot!("notes_on_a_shared_pu", plan.notes.join("\n"));
         Ok(())
     }
 
     #[test]
     fn a_list_that_is_too_short_is_refused_with_both_numbers_and_a_longer_one_is_noted() -> Outcome {
         let members = [0, 1, 2].map(|rank| member(rank, "0-17", &[0, 1, 2]));
-        let text = refusal(&members, &asked(Some("4,5"), None));
-        assert!(text.contains("--cpus names 2 PUs (4,5)") && text.contains("this node has 3 ranks"), "{text}");
-        let text = refusal(&members, &asked(None, Some("0")));
-        assert!(text.contains("--gpus names 1 device (0)") && text.contains("this node has 3 ranks"), "{text}");
+        for (asked, option, list, named) in
+            [(asked(Some("4,5"), None), "--cpus", "4,5", 2), (asked(None, Some("0")), "--gpus", "0", 1)]
+        {
+            let refused = planned(&members, &asked);
+            let Err(NodePlanError::Short { option: of, list: names, named: count, ranks: 3, .. }) = &refused else {
+                panic!("{refused:?}")
+            };
+            assert_eq!((*of, &names[..], *count), (option, list, named));
+        }
         let plan = plan_node(&machine(), &members, &asked(Some("4-9"), Some("0,1,2,0")))?;
         assert_eq!(plan.ranks.iter().map(|rank| rank.pu).collect::<Vec<_>>(), [4, 5, 6]);
-        assert_eq!(plan.notes.len(), 2, "{:?}", plan.notes);
-        assert!(plan.notes[0].contains("--cpus names 6 PUs and this node has 3 ranks"), "{:?}", plan.notes);
-        assert!(plan.notes[1].contains("--gpus names 4 devices and this node has 3 ranks"), "{:?}", plan.notes);
+        insta::assert_snapshot!("notes_on_longer_lists", plan.notes.join("\n"));
         Ok(())
     }
 
@@ -134,11 +133,19 @@ mod tests {
         let members = [member(6, "0-3", &[0, 1]), member(7, "4-7", &[0, 1])];
         let mut swapped = asked(Some("4,0"), None);
         swapped.remedies.not_in_affinity = "use srun --cpu-bind=none".to_owned();
-        let text = refusal(&members, &swapped);
-        assert!(text.starts_with("PU 4 is outside the affinity rank 6 was started with; allowed here: 0-3;"), "{text}");
-        assert!(text.ends_with("or use srun --cpu-bind=none"), "{text}");
+        let refused = planned(&members, &swapped);
+        let Err(NodePlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 4, owner, allowed, remedy }))) =
+            &refused
+        else {
+            panic!("{refused:?}")
+        };
+        assert_eq!((&owner[..], allowed, remedy), ("rank 6", &set("0-3"), &swapped.remedies.not_in_affinity));
         assert!(planned(&members, &asked(Some("0,4"), None)).is_ok());
-        assert!(refusal(&members, &asked(Some("0,99"), None)).contains("PU 99 does not exist"));
+        let refused = planned(&members, &asked(Some("0,99"), None));
+        assert!(
+            matches!(refused, Err(NodePlanError::Rank(RankPlanError::Pu(PuError::Unknown { pu: 99, .. })))),
+            "{refused:?}"
+        );
         let small = without(machine(), "4-17", PuStatus::NotInCgroup);
         let boxed = Member { allowed: small.allowed, ..member(8, "0-17", &[0, 1]) };
         let refused = planned(&[member(6, "0-17", &[0, 1]), boxed], &asked(Some("0,5"), None));
@@ -165,8 +172,9 @@ mod tests {
     #[test]
     fn a_member_without_pus_is_named() {
         let members = [member(0, "0", &[0, 1]), member(1, "", &[0, 1])];
-        let text = refusal(&members, &asked(None, None));
-        assert!(text.starts_with("rank 1 may use no PU at all"), "{text}");
+        let refused = planned(&members, &asked(None, None));
+        let nothing = RankPlanError::NoPu { owner: "rank 1".to_owned() };
+        assert_eq!(refused, Err(NodePlanError::Rank(nothing)));
     }
 
     #[test]
@@ -191,7 +199,7 @@ mod tests {
         assert_eq!(targets(&plan), targets(&plan_node(&machine(), &members, &asked(None, None))?));
         assert_eq!(plan.notes, [""; 0]);
         let more = [member(0, "0-17", &[0, 1, 2]), member(1, "0-17", &[0, 1, 2])];
-        assert!(plan_node(&machine(), &more, &all)?.notes[0].contains("3 devices and this node has 2 ranks"));
+        insta::assert_snapshot!("notes_on_more_devices", plan_node(&machine(), &more, &all)?.notes.join("\n"));
         Ok(())
     }
 }

@@ -103,10 +103,6 @@ mod tests {
         plan.ranks.iter().map(|rank| rank.pu).collect()
     }
 
-    fn refusal(topology: &Topology, request: &Request) -> String {
-        plan(topology, request).map_or_else(|error| error.to_string(), |plan| format!("planned: {plan:?}"))
-    }
-
     #[test]
     fn rank_i_takes_the_ith_pu_and_the_ith_device() -> Outcome {
         let topology = machine();
@@ -133,8 +129,7 @@ mod tests {
         let topology = machine();
         let plan = plan(&topology, &request(&topology, None, Some(&[0, 0, 0, 0, 0])))?;
         assert_eq!(pus(&plan), [0, 1, 8, 9, 0]);
-        assert_eq!(plan.notes.len(), 1, "{:?}", plan.notes);
-        assert!(plan.notes[0].contains("PU 0 is oversubscribed"), "{:?}", plan.notes);
+        insta::assert_snapshot!("notes_on_a_pu_for_two", plan.notes.join("\n"));
         Ok(())
     }
 
@@ -143,19 +138,22 @@ mod tests {
         let topology = machine();
         let plan = plan(&topology, &request(&topology, Some("16,16,5,16"), Some(&[0, 1, 2, 2])))?;
         assert_eq!(pus(&plan), [16, 16, 5, 16]);
-        let said: Vec<_> = plan.notes.iter().filter(|note| note.contains("more than one rank")).collect();
-        assert_eq!(said.len(), 1, "{:?}", plan.notes);
-        assert_eq!(plan.notes.len(), 2, "and once that PU 16 has no memory of its own: {:?}", plan.notes);
+        // Once, and once that PU 16 has no memory of its own.
+        insta::assert_snapshot!("notes_on_a_pu_asked_for_twice", plan.notes.join("\n"));
         Ok(())
     }
 
     #[test]
     fn lists_of_unequal_lengths_are_refused_with_both_numbers() {
         let topology = machine();
-        let text = refusal(&topology, &request(&topology, Some("0-2"), Some(&[0, 1])));
-        assert!(text.contains("3 PUs (0,1,2)") && text.contains("2 devices"), "{text}");
-        let text = refusal(&topology, &request(&topology, Some("5"), Some(&[0, 0])));
-        assert!(text.contains("names 1 PU (5)") && text.contains("2 devices"), "{text}");
+        let mut said = Vec::new();
+        for (list, count, gpus) in [("0-2", 3, &[0, 1]), ("5", 1, &[0, 0])] {
+            let refused = plan(&topology, &request(&topology, Some(list), Some(gpus)));
+            let Err(error @ PlanError::Lengths { .. }) = refused else { panic!("{refused:?}") };
+            assert!(matches!(&error, PlanError::Lengths { cpus, gpus: 2, .. } if *cpus == count), "{error:?}");
+            said.push(error.to_string());
+        }
+        insta::assert_snapshot!("refused_lengths", said.join("\n"));
     }
 
     #[test]
@@ -163,8 +161,9 @@ mod tests {
         let topology = machine();
         let two = plan(&topology, &request(&topology, Some("3,4"), None))?;
         assert_eq!(two.ranks.iter().map(|rank| rank.target.index).collect::<Vec<_>>(), [0, 1]);
-        let text = refusal(&topology, &request(&topology, Some("0-5"), None));
-        assert!(text.contains("6 PUs") && text.contains("only 5 devices"), "{text}");
+        let refused = plan(&topology, &request(&topology, Some("0-5"), None));
+        let Err(error @ PlanError::MorePusThanDevices { cpus: 6, devices: 5 }) = refused else { panic!("{refused:?}") };
+        insta::assert_snapshot!("refused_for_more_pus", error);
         Ok(())
     }
 

@@ -204,14 +204,11 @@ mod tests {
             Ok(RowPlace { note: Some(note), .. }) => note.clone(),
             other => format!("{other:?}"),
         };
-        let text = note(&machine(), 2);
-        assert!(text.starts_with("it has memory and no CPUs: measured from PU 0 of node 0, the nearest"), "{text}");
         let few = without(machine(), "4-7,12-15", PuStatus::NotInAffinity);
-        let text = note(&few, 1);
-        assert_eq!(
-            text,
-            "none of its PUs can be used by this process: measured from PU 16 of node 4, the nearest with CPUs (distance 20)"
-        );
+        let cores = rows(&without(machine(), "3,11", PuStatus::Offline), RowsBy::Core);
+        let none = cores[3].place.as_ref().err().cloned().unwrap_or_default();
+        let refused = "socket".parse::<RowsBy>().map_or_else(|error| error.to_string(), |by| by.to_string());
+        insta::assert_snapshot!("notes_on_rows", [note(&machine(), 2), note(&few, 1), none, refused].join("\n"));
     }
 
     #[test]
@@ -227,7 +224,7 @@ mod tests {
         assert_eq!(found[3], ("L3 of PUs 6-7,14-15".to_owned(), Ok((vec![6, 7], 1))));
         let cores = row_places(&without(machine(), "3,11", PuStatus::Offline), RowsBy::Core);
         assert_eq!(cores[2], ("core of PU 2".to_owned(), Ok((vec![2], 0))));
-        assert!(cores[3].1.as_ref().is_err_and(|why| why.contains("none of its PUs")), "{:?}", cores[3]);
+        assert!(cores[3].1.is_err(), "{:?}", cores[3]);
     }
 
     #[test]
@@ -235,6 +232,6 @@ mod tests {
         for by in [RowsBy::Node, RowsBy::L3, RowsBy::Core] {
             assert_eq!(by.to_string().parse(), Ok(by));
         }
-        assert!("socket".parse::<RowsBy>().is_err_and(|error| error.to_string().contains("node, l3 or core")));
+        assert!("socket".parse::<RowsBy>().is_err());
     }
 }

@@ -164,9 +164,9 @@ mod tests {
         vec![gpu(0, 0xc1, "GPU-aa11"), gpu(1, 0xc6, "GPU-aa22")]
     }
 
-    fn indices(text: &str) -> Result<Vec<u32>, String> {
-        let selection: Selection = text.parse().map_err(|e: SelectionError| e.to_string())?;
-        let targets = selection.resolve(&two()).map_err(|e| e.to_string())?;
+    fn indices(text: &str) -> Result<Vec<u32>, SelectionError> {
+        let selection: Selection = text.parse()?;
+        let targets = selection.resolve(&two())?;
         Ok(targets.iter().map(|t| t.index).collect())
     }
 
@@ -188,10 +188,13 @@ mod tests {
     #[test]
     fn what_is_not_there_is_answered_with_what_is() {
         for text in ["2", "d1:00.0", "GPU-bb"] {
-            let error = indices(text).err().unwrap_or_default();
-            assert!(error.contains("0 = 0000:c1:00.0 = GPU-aa11, 1 = 0000:c6:00.0"), "{error}");
+            let error = indices(text);
+            let Err(SelectionError::Absent { present, .. }) = &error else { panic!("{error:?}") };
+            assert_eq!(present, "there are 0 = 0000:c1:00.0 = GPU-aa11, 1 = 0000:c6:00.0 = GPU-aa22");
         }
-        assert!(indices("GPU-aa").err().unwrap_or_default().contains("more than one"));
-        assert!(indices("gpu0").err().unwrap_or_default().contains("\"gpu0\" names no device"));
+        assert!(matches!(indices("GPU-aa"), Err(SelectionError::Ambiguous { asked, .. }) if asked == "GPU-aa"));
+        assert!(matches!(indices("gpu0"), Err(SelectionError::Malformed { item }) if item == "gpu0"));
+        let refused = ["2", "GPU-aa", "gpu0"].map(|text| indices(text).expect_err("a refusal").to_string());
+        insta::assert_snapshot!("refused_selections", refused.join("\n"));
     }
 }

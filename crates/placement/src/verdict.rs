@@ -186,15 +186,28 @@ mod tests {
         ] {
             let (found, reason) = of(&topology, pu, gpu(0));
             assert_eq!(found, closeness, "PU {pu}: {reason}");
-            assert!(reason.contains(&format!("PU {pu} ")) && reason.contains("written by hand"), "{reason}");
+            assert!(reason.contains(&format!("PU {pu} ")) && reason.contains("hand"), "{reason}");
         }
+    }
+
+    #[test]
+    fn a_reason_names_what_is_shared_or_what_is_not_known() {
+        let mut apart = machine();
+        apart.nodes[2].pus = set("");
+        let reasons = [
+            of(&machine(), 0, gpu(0)),
+            of(&machine(), 2, gpu(0)),
+            of(&machine(), 4, gpu(0)),
+            of(&machine(), 0, gpu(99)),
+            of(&apart, 4, gpu(4)),
+        ];
+        insta::assert_snapshot!("reasons_of_verdicts", reasons.map(|(_, reason)| reason).join("\n"));
     }
 
     #[test]
     fn a_pu_on_the_gpus_node_but_another_l3_is_not_said_to_be_among_its_cpus() {
         let (closeness, reason) = of(&machine(), 2, gpu(0));
-        assert_eq!(closeness, Closeness::NumaLocal);
-        assert!(reason.contains("share NUMA node 0, and 0-1,8-9 are local to it"), "{reason}");
+        assert!(closeness == Closeness::NumaLocal && reason.contains("0-1,8-9"), "{reason}");
     }
 
     #[test]
@@ -236,10 +249,7 @@ mod tests {
     fn what_nobody_knows_is_unknown_with_the_reason() {
         assert_eq!(of(&machine(), 0, gpu(3)), (Closeness::Unknown, "written by hand".to_owned()));
         let (closeness, reason) = of(&machine(), 0, gpu(99));
-        assert!(
-            closeness == Closeness::Unknown && reason.contains("hwloc shows no PCI device 0000:64:00.0"),
-            "{reason}"
-        );
+        assert!(closeness == Closeness::Unknown && reason.contains("0000:64:00.0"), "{reason}");
         assert_eq!(of(&machine(), 0, TargetId::Node(9)).0, Closeness::Unknown);
     }
 
@@ -249,8 +259,7 @@ mod tests {
         assert_eq!(of(&machine(), 4, gpu(4)).0, Closeness::NumaLocal);
         let mut topology = machine();
         topology.nodes[2].pus = set("");
-        let (closeness, reason) = of(&topology, 4, gpu(4));
-        assert!(closeness == Closeness::Remote && reason.contains("no PU is local to it"), "{reason}");
+        assert_eq!(of(&topology, 4, gpu(4)).0, Closeness::Remote);
     }
 
     #[test]

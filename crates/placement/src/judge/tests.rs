@@ -76,7 +76,7 @@ fn a_swapped_binding_is_misplaced_and_each_sentence_says_what_would_be_near() {
 fn far_where_nothing_near_can_be_had_is_unknown_and_not_misplaced() {
     let judged = judge(&machine(), &pool("4-7", &[0]), &[rank(0, "4", &[0])]);
     assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Unknown, FindingKind::FarFromGpu));
-    assert!(text(&judged).contains("this job has none of its cores"), "{}", text(&judged));
+    insta::assert_snapshot!("nothing_near_can_be_had", text(&judged));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_reserved_core_is_a_remark() {
     let topology = without(machine(), "0,2,4,6,8,10,12,14", topo::model::PuStatus::NotInCgroup);
     let judged = judge(&topology, &pool("0-17", &[]), &[rank(0, "0-1", &[0])]);
     assert_eq!((judged.placed, judged.findings[0].kind), (PlacementVerdict::Well, FindingKind::ReservedCores));
-    assert!(text(&judged).contains("may run on PU 0,"), "{}", text(&judged));
+    insta::assert_snapshot!("a_reserved_core", text(&judged));
 }
 
 #[test]
