@@ -102,7 +102,7 @@ mod tests {
         for (before, after) in [("2", "3"), ("0-3", "3-5")] {
             let moved = proof(&[look(0.1, before, None), look(0.5, after, None)]);
             assert!(
-                matches!(moved, PlacementProof::Misplaced(why) if why.contains("changed its binding")),
+                matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")),
                 "{before} {after}"
             );
         }
@@ -130,7 +130,8 @@ mod tests {
             proof(&[one])
         };
         assert_eq!(of(10), PlacementProof::AsAsked);
-        assert!(matches!(of(100), PlacementProof::Misplaced(why) if why.contains("100 MiB of the 105 MiB of rank 3")));
+        let parts = ["100 MiB", "105 MiB", "rank 3"];
+        assert!(matches!(of(100), PlacementProof::Misplaced(why) if parts.iter().all(|part| why.contains(part))));
     }
 
     #[test]

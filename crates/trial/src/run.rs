@@ -315,7 +315,11 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_no_run() {
-        let refused = ran(&["/no/such/program"], None, &[]).map_or_else(|error| error.to_string(), |_| String::new());
-        assert!(refused.contains("cannot start /no/such/program"), "{refused}");
+        let Some(refused) = ran(&["/no/such/program"], None, &[]).err() else { panic!("it starts") };
+        let named =
+            matches!(refused.downcast_ref(), Some(NotRun::Start { program, .. }) if program == "/no/such/program");
+        assert!(named, "{refused}");
+        let not_here = NotRun::Start { program: "/x".to_owned(), error: io::ErrorKind::NotFound.into() };
+        assert_eq!(not_here.to_string(), "cannot start /x: entity not found");
     }
 }
