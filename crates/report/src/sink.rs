@@ -376,32 +376,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
-        let path = || "a/b".to_owned();
-        for (error, said) in [
-            (SinkError::IsAFolder { path: path() }, "a/b is a folder: name a file in it, e.g. a/b/result.json"),
-            (
-                SinkError::NotAFile { path: path() },
-                "a/b is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output",
-            ),
-            (
-                SinkError::NoFolder { path: path(), folder: "a".to_owned() },
-                "a/b cannot be written, because there is no folder a: make it (mkdir -p a) or name another file",
-            ),
-            (
-                SinkError::ReadOnly { path: path() },
-                "a/b exists and is write-protected: name another file, or allow it with chmod u+w a/b",
-            ),
-            (
-                SinkError::Io { path: path(), step: "writing", error: io::ErrorKind::StorageFull.into() },
-                "a/b cannot be written: writing failed (no storage space); name a file in a folder that is yours and has room",
-            ),
-        ] {
-            assert_eq!(error.to_string(), said);
-        }
-    }
-
-    #[test]
     fn a_plain_file_name_is_written_to_the_working_folder() -> Done {
         let sink = Sink::open(Path::new("no-such-result.json"))?;
         assert_eq!(sink.folder, fs::canonicalize(".")?);
