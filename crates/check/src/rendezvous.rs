@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn without_a_first_rank_nobody_waits_for_ever() {
         let error = place("none", SHORT).join(1, &"").err();
-        let Some(RendezvousError::NoFirst { what }) = &error else { panic!("{error:?}") };
+        let Some(MeetingError::NoFirst { what }) = &error else { panic!("{error:?}") };
         assert!(what.contains(" 0.3 "), "{what}");
         insta::assert_snapshot!("no_first_rank", what);
     }
@@ -369,7 +369,7 @@ mod tests {
             drop(first);
             let heard = other.join().map_err(|_| "the other rank panicked")?;
             let error = heard.err();
-            let Some(RendezvousError::NoFirst { what }) = &error else { return Err(format!("{error:?}").into()) };
+            let Some(MeetingError::NoFirst { what }) = &error else { return Err(format!("{error:?}").into()) };
             insta::assert_snapshot!("a_first_rank_that_ended", what);
             assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
             Ok(())
@@ -380,10 +380,10 @@ mod tests {
     fn a_second_first_rank_is_refused_when_the_first_one_stays() -> Outcome {
         let _first = place("second", LONG).first()?;
         let error = place("second", SHORT).first().err();
-        assert!(matches!(error, Some(RendezvousError::Taken { .. })), "{error:?}");
+        assert!(matches!(error, Some(MeetingError::Taken { .. })), "{error:?}");
         let (name, seconds) = ("n".to_owned(), 2.0);
         let said = "the ranks of this node cannot meet: another process is the first rank of this launch, and has been for 2 s (@n)";
-        assert_eq!(RendezvousError::Taken { name, seconds }.to_string(), said);
+        assert_eq!(MeetingError::Taken { name, seconds }.to_string(), said);
         Ok(())
     }
 

@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(with(MemoryWish::Untouched)?.memory, set(""));
         let refused = with(MemoryWish::Node(7)).err();
         assert!(
-            matches!(refused, Some(PlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),
+            matches!(refused, Some(RankPlaceError::Node(placement::NodeError::Unknown { node: 7, .. }))),
             "{refused:?}"
         );
         Ok(())

@@ -323,7 +323,11 @@ mod tests {
         fs::create_dir(&path)?;
         let Kept::Elsewhere { path: beside, why } = sink.keep_or_rescue(&2) else { return Err("lost".into()) };
         assert_eq!((beside.parent(), fs::read_to_string(&beside)?.as_str()), (Some(within.as_path()), "2\n"));
-        let KeepError::Sink(SinkError::Io { path: named, .. }) = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
+        let KeepError::Sink(SinkError::Io { path: named, .. }) = &why else { return Err(why.into()) };
+        assert_eq!(*named, path.display().to_string());
+        // The folder is gone.
+        fs::remove_dir_all(&within)?;
+        let Kept::Elsewhere { path: elsewhere, .. } = sink.keep_or_rescue(&3) else { return Err("lost".into()) };
         let text = fs::read_to_string(&elsewhere)?;
         fs::remove_file(&elsewhere)?;
         assert_eq!((elsewhere.parent(), text.as_str()), (Some(std::env::temp_dir().as_path()), "3\n"));

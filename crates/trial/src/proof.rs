@@ -101,10 +101,7 @@ mod tests {
         );
         for (before, after) in [("2", "3"), ("0-3", "3-5")] {
             let moved = proof(&[look(0.1, before, None), look(0.5, after, None)]);
-            assert!(
-                matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")),
-                "{before} {after}"
-            );
+            assert!(matches!(moved, PlacementProof::Misplaced(why) if why.contains("binding")), "{before} {after}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Documents of `numabench mpi` are compared, exported and shown: two that were written on two H200s under two builds of one MPI.
 
 use analysis::any_document::{AnyDocument, DocumentKind};
-use analysis::compare::{Thresholds, compare};
+use analysis::compare::{NotCompared, Thresholds, compare};
 use analysis::mpi::run;
 use render::export;
 use render::export::Form;

@@ -102,7 +102,7 @@ fn damaged_output_of_osu_is_refused_with_its_line() -> Done {
     }
     let other = take(Program::Osu, &output("nvbandwidth.txt")?.bytes);
     assert!(
-        matches!(&other, Err(Fault { refused: Refused::NotThis { program, .. }, .. }) if program.starts_with("OSU"))
+        matches!(&other, Err(ImportError { refused: ImportErrorKind::NotThis { program, .. }, .. }) if program.starts_with("OSU"))
     );
     Ok(())
 }
@@ -160,7 +160,7 @@ fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
         assert!(said.contains(want), "{said}\n  is not  {want}");
     }
     let headless = take(Program::TransferBench, &text.as_bytes()[text.find("     Transfer").ok_or("a row")?..]);
-    let Err(Fault { line: Some(1), refused: Refused::Line { text: row, .. } }) = &headless else {
+    let Err(ImportError { line: Some(1), refused: ImportErrorKind::Line { text: row, .. } }) = &headless else {
         return Err(format!("{headless:?}").into());
     };
     assert!(row.starts_with("Transfer"), "{row}");
@@ -174,14 +174,14 @@ fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
 
 #[test]
 fn files_of_two_runs_are_no_document() -> Done {
-    let of = |program, names: [&str; 2]| -> Result<(String, Box<Fault>), Box<dyn std::error::Error>> {
+    let of = |program, names: [&str; 2]| -> Result<(String, Box<ImportError>), Box<dyn std::error::Error>> {
         let outputs = [output(names[0])?, output(names[1])?];
         Ok(import(program, &outputs, about()).err().ok_or("it is refused")?)
     };
     let (_, twice) = of(Program::Osu, ["osu_bw.txt", "osu_bw.txt"])?;
-    assert!(matches!(&twice.refused, Refused::InTwoFiles { first, .. } if first == "osu_bw.txt"), "{twice}");
+    assert!(matches!(&twice.refused, ImportErrorKind::InTwoFiles { first, .. } if first == "osu_bw.txt"), "{twice}");
     let (_, two) = of(Program::Nvbandwidth, ["nvbandwidth-two-gpus.txt", "nvbandwidth.txt"])?;
-    let Refused::OtherRun { here, there, first, .. } = &two.refused else { return Err(two.into()) };
+    let ImportErrorKind::OtherRun { here, there, first, .. } = &two.refused else { return Err(two.into()) };
     assert_eq!((&here[..], &there[..], &first[..]), ("vm", "node01", "nvbandwidth-two-gpus.txt"));
     insta::assert_snapshot!("files_of_two_runs", format!("{twice}\n{two}"));
     let bytes = take(Program::Osu, b"# OSU MPI\n\xff");

@@ -1,6 +1,6 @@
 //! nvbandwidth's text and JSON of every version become documents; damaged output is refused with its line.
 
-use analysis::import::{Program, ProgramOutput, Refused, import, take};
+use analysis::import::{ImportErrorKind, Program, ProgramOutput, import, take};
 use report::ImportedDocument;
 use report::document::Status;
 use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
@@ -79,7 +79,7 @@ fn copies_both_ways_that_end_before_their_total_are_refused_as_cut_off() -> Done
     let text = String::from_utf8(output("nvbandwidth-0.10.txt")?.bytes)?;
     let (before, _) = text.split_once("memcpy CE GPU(row) <-> GPU(column) Total").ok_or("no total")?;
     let fault = take(Program::Nvbandwidth, before.as_bytes()).err().ok_or("it is refused")?;
-    assert!(matches!(fault.refused, Refused::Truncated { .. }), "{fault}");
+    assert!(matches!(fault.refused, ImportErrorKind::Truncated { .. }), "{fault}");
     insta::assert_snapshot!("cut_off_before_the_total", fault);
     Ok(())
 }
@@ -103,7 +103,7 @@ fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> 
     }
     for name in ["nvbandwidth-no-device.txt", "nvbandwidth-no-device.json"] {
         let (_, fault) = import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("it is refused")?;
-        let Refused::NoFigures { said } = &fault.refused else { return Err(fault.into()) };
+        let ImportErrorKind::NoFigures { said } = &fault.refused else { return Err(fault.into()) };
         assert!(said.starts_with("[CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
     }
     Ok(())

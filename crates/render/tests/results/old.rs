@@ -50,8 +50,7 @@ fn a_document_of_every_version_is_read_and_compared() -> Done {
 fn a_newer_major_version_of_every_kind_is_refused_by_name() {
     for kind in ["result", "trial", "mpi", "imported"] {
         let text = format!("{{\"schema\": \"numabench.{kind}\", \"schema_version\": \"2.0\"}}");
-        let error = AnyDocument::<BlockSample>::from_json(text.as_bytes())
-            .err();
+        let error = AnyDocument::<BlockSample>::from_json(text.as_bytes()).err();
         let Some(ReadError::OtherMajor { wanted, found }) = &error else { panic!("{kind}: {error:?}") };
         assert_eq!((wanted.schema, wanted.major, &found[..]), (&format!("numabench.{kind}")[..], 1, "2.0"));
     }

@@ -160,7 +160,7 @@ fn links_between_gpus_are_those_of_the_file_and_no_others() -> Outcome {
             "four-gcds-xgmi" => assert_eq!(linked.len(), 6),
             name => {
                 assert_eq!(linked, [], "{name}");
-                let silent = |told: &Option<topo::interconnect::Told>, why: &str| {
+                let silent = |told: &Option<topo::interconnect::InterconnectSource>, why: &str| {
                     told.as_ref().is_none_or(|told| told.source.is_none() && told.reason.as_deref() == Some(why))
                 };
                 assert!(silent(&between.nvlink, "NVML was not asked, and no file says it"), "{name}");

@@ -3,7 +3,7 @@
 
 use stats::IdSet;
 use stats::units::rounded_size;
-use topo::model::{Gpu, Locality, NodeKind, NumaNode, Rung, Source, Topology};
+use topo::model::{Gpu, Locality, NodeKind, NumaNode, Rung, Topology, TopologySource};
 use topo::{Nic, Survey, text};
 
 use crate::file::{Outcome, each};
@@ -28,7 +28,7 @@ fn each_view_begins_with_the_host_and_what_it_has_in_numbers() -> Outcome {
         ];
         let host = topology.hostname.as_deref().unwrap_or("(host name not known)");
         let first = format!("{host}: {}", counts.join(", "));
-        let Source::XmlFile { path } = &topology.source else { return Err("read from no file".into()) };
+        let TopologySource::XmlFile { path } = &topology.source else { return Err("read from no file".into()) };
         let second = format!("read from {path} with hwloc {}", topology.hwloc_version);
         for view in [text::render(machine.survey, WIDE), text::numa(machine.survey, WIDE)] {
             assert_eq!(view.lines().next(), Some(&*first), "{}", machine.name);
