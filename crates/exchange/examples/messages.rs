@@ -8,7 +8,7 @@
 use exchange::{MessageOptions, MessagePattern};
 use experiments::began::Began;
 use experiments::document::Origin;
-use experiments::journal::Ended;
+use experiments::journal::FinishedRun;
 use experiments::options::Backend;
 use experiments::supervised::{Caller, PlaceAsked, run};
 use experiments::{Exit, Fault};
@@ -29,7 +29,7 @@ fn main() -> Result<(), Fault> {
         origin: Origin { tool, argv: std::env::args().collect(), began: Began::now() },
         say: |text| eprintln!("{text}"),
         open: &|| Ok(None),
-        show: &|ended: Ended<MpiDocument>| {
+        show: &|ended: FinishedRun<MpiDocument>| {
             for case in ended.document.pairs.iter().flat_map(|pair| &pair.cases) {
                 println!("{} B: {:.0} ns", case.bytes, case.message_ns.unwrap_or_default());
             }
