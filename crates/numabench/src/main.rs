@@ -1,7 +1,8 @@
 //! numabench: which CPUs, memory and GPUs belong together, and what it costs when they are not used together.
 //!
 //! This file is the table of contents: arguments in, a command run, one exit code out. What each command does is in
-//! `cmd/<command>.rs`, what an exit code means in `experiments::exit`.
+//! `cmd/<command>.rs`; a kind of measurement with nothing of its own to do there goes to `cmd/measured.rs` as it is. What an exit code means is in
+//! `experiments::exit`.
 
 mod args;
 mod cmd;
@@ -34,14 +35,14 @@ fn main() -> ExitCode {
         Command::Doctor(doctor) => cmd::doctor::run(doctor),
         Command::Pingpong(pingpong) => cmd::pingpong::run(pingpong),
         Command::Matrix(matrix) => cmd::matrix::run(matrix),
-        Command::Latency(latency) => cmd::latency::run(latency),
-        Command::Peer(peer) => cmd::peer::run(peer),
+        Command::Latency(latency) => cmd::measured::run(&latency.options(), &latency.measuring),
+        Command::Peer(peer) => cmd::measured::run(&peer.options(), &peer.measuring),
         Command::Mpi(mpi) => cmd::mpi::run(mpi),
         Command::Sweep(sweep) => cmd::sweep::run(sweep),
-        Command::Contend(contend) => cmd::contend::run(contend),
-        Command::Kernels(kernels) => cmd::kernels::run(kernels),
+        Command::Contend(contend) => cmd::measured::run(&contend.options(), &contend.measuring),
+        Command::Kernels(kernels) => cmd::measured::run(&kernels.options(), &kernels.measuring),
         Command::Laplace(laplace) => cmd::laplace::run(laplace),
-        Command::Suite(suite) => cmd::suite::run(suite),
+        Command::Suite(suite) => cmd::measured::run(&suite.options(), &suite.measuring),
         Command::Place(place) => cmd::place::run(place),
         Command::Check(check) => cmd::check::run(check),
         Command::Exec(exec) => cmd::exec::run(exec),

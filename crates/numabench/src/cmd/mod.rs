@@ -1,30 +1,25 @@
-//! One file a command: each reads as the list of steps it takes.
+//! One file a command: each reads as the list of steps it takes. A measurement whose options are all that it has is `measured` and has no file.
 
 pub mod baseline;
 pub mod check;
 pub mod check_bandwidth;
 pub mod compare;
 pub mod completions;
-pub mod contend;
 pub mod doctor;
 pub mod exec;
 pub mod export;
 pub mod history;
 pub mod import;
-pub mod kernels;
 pub mod laplace;
-pub mod latency;
 pub mod man;
 pub mod matrix;
 pub mod measured;
 pub mod mpi;
-pub mod peer;
 pub mod pingpong;
 pub mod place;
 pub mod reference;
 pub mod report;
 pub mod schema;
-pub mod suite;
 pub mod sweep;
 pub mod topo;
 pub mod topo_measure;
