@@ -114,7 +114,8 @@ fn a_reserved_core_of_lumi_g_is_refused_with_the_allowed_ones() -> Outcome {
     let Some(folder) = captures("LUMI-G's reserved cores") else { return Ok(()) };
     let lumi = low_noise(&load(&folder, "mi250x-tioga")?)?;
     let refused = asked(&lumi, Some("48")).err().ok_or("it is refused")?;
-    let Some(PlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 48, allowed, .. }))) = refused.downcast_ref()
+    let Some(PlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 48, allowed, .. }))) =
+        refused.downcast_ref()
     else {
         return Err(refused);
     };
