@@ -78,18 +78,17 @@ fn every_answer_of_cuinit_is_a_clean_error() {
 
 #[test]
 fn a_driver_without_devices_says_what_hides_them() {
-    let text = refused(&fake(), &[("CUDA_VISIBLE_DEVICES", "7")]);
-    assert!(text.contains("it counts 0 with CUDA_VISIBLE_DEVICES=\"7\": unset it"), "{text}");
-    let text = refused(&fake(), &[("FAKE_FAULTS", &cuinit("100")), ("CUDA_VISIBLE_DEVICES", "")]);
-    assert!(text.contains("code 100) with CUDA_VISIBLE_DEVICES=\"\""), "{text}");
+    let counted = refused(&fake(), &[("CUDA_VISIBLE_DEVICES", "7")]);
+    let told = refused(&fake(), &[("FAKE_FAULTS", &cuinit("100")), ("CUDA_VISIBLE_DEVICES", "")]);
+    assert!(counted.contains("NoDevice") && told.contains("NoDevice"), "{counted}{told}");
+    insta::assert_snapshot!("without_devices", format!("{counted}{told}"));
 }
 
 #[test]
 fn a_missing_symbol_is_named_and_a_driver_that_cannot_explain_a_code_still_gives_it() {
-    let text = refused(&lacking(&["cuDriverGetVersion"]), &[]);
-    assert!(text.contains("the driver library has no cuDriverGetVersion"), "{text}");
-    let text = refused(&lacking(&["cuGetErrorName", "cuGetErrorString"]), &[("FAKE_FAULTS", &cuinit("999"))]);
-    assert!(text.contains("code 999 (unknown to this driver): this driver does not describe it"), "{text}");
+    let lacks = refused(&lacking(&["cuDriverGetVersion"]), &[]);
+    let mute = refused(&lacking(&["cuGetErrorName", "cuGetErrorString"]), &[("FAKE_FAULTS", &cuinit("999"))]);
+    insta::assert_snapshot!("missing_symbols", format!("{lacks}{mute}"));
 }
 
 #[test]
@@ -99,7 +98,8 @@ fn a_library_that_does_not_load_is_no_driver_in_the_loaders_own_words() {
         fs::write(folder.path().join(name), "not a library").expect("a file in it");
     }
     let text = refused(folder.path(), &[]);
-    assert!(text.contains("NoDriver") && text.contains("libcuda.so.1: file too short"), "{text}");
+    assert!(text.contains("NoDriver"), "{text}");
+    insta::assert_snapshot!("no_library", text.replace(&folder.path().display().to_string(), "FOLDER"));
 }
 
 #[test]
@@ -117,15 +117,12 @@ fn a_stub_without_a_soname_link_is_recognised() {
 fn devices_are_listed_in_pci_order_by_what_the_driver_says_of_them() {
     let output = run("probe", &[], &fake(), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 3, "{text}");
-    assert!(lines[0].contains("api_version: Some(\"12.4\")"), "{text}");
-    assert!(lines[0].contains("simulated: Some(\"a fake driver"), "{text}");
-    let first = "uuid: Some(\"MIG-b1b1b1b1-b1b1-b1b1-b1b1-b1b1b1b1b1b1\"), runtime_index: Some(1)";
-    assert!(lines[1].contains("bus: 5,") && lines[1].contains(first) && lines[1].contains("host_node: None"), "{text}");
-    let second = "uuid: Some(\"GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0\"), runtime_index: Some(0)";
-    assert!(lines[2].contains("bus: 193,") && lines[2].contains(second), "{text}");
-    assert!(lines[2].contains("host_node: Some(3)"), "{text}");
+    insta::assert_snapshot!("devices", text);
+}
+
+/// What `conformance` prints of what the first device can do.
+fn capabilities(text: &str) -> &str {
+    text.lines().find(|line| line.starts_with("Capabilities")).unwrap_or_default()
 }
 
 /// What `conformance` prints when nothing failed and the driver got everything back.
@@ -144,7 +141,7 @@ fn conforms_in(asked: &[&str], told: &[(&str, &str)]) -> String {
 #[test]
 fn the_contract_is_kept_with_the_stream_memory_wait() {
     let text = conforms("stream-wait", &[]);
-    assert!(text.contains("latch: StreamWait"), "{text}");
+    assert!(capabilities(&text).contains("StreamWait"), "{text}");
     let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
     // These two devices do not reach each other.
     let whys = ["there is a latch", "there are patterns", "cannot reach the other one's memory"];
@@ -155,12 +152,13 @@ fn the_contract_is_kept_with_the_stream_memory_wait() {
 
 #[test]
 fn the_contract_is_kept_with_the_spin_kernel() {
-    assert!(conforms("spin-kernel", &[]).contains("latch: SpinKernel"));
+    assert!(capabilities(&conforms("spin-kernel", &[])).contains("SpinKernel"));
 }
 
 #[test]
 fn the_contract_is_kept_without_a_latch() {
-    assert!(conforms("none", &[]).contains("it was asked for that none be used"));
+    // The program itself fails where the latch in use is another one than the one asked for.
+    conforms("none", &[]);
 }
 
 #[test]
@@ -168,15 +166,15 @@ fn a_stream_wait_that_is_refused_or_does_not_hold_gives_way_to_the_spin_kernel()
     for told in ["fail cuStreamWaitValue32 * 801", "wait holds-nothing"] {
         // With the spin kernel the rest of the contract is kept, as the test before has seen.
         let text = conforms_in(&["auto", "check=held", "check=latch"], &[("FAKE_FAULTS", told)]);
-        assert!(text.contains("latch: SpinKernel"), "{told}: {text}");
+        assert!(capabilities(&text).contains("SpinKernel"), "{told}: {text}");
     }
 }
 
 #[test]
 fn without_a_latch_that_works_the_reason_names_both() {
     let text = conforms("auto", &[("FAKE_FAULTS", "fail cuStreamWaitValue32 * 801; fail cuModuleLoadData * 222")]);
-    let reason = "the stream-memory wait: cuStreamWaitValue32 failed with code 801";
-    assert!(text.contains(reason) && text.contains("the spin kernel: cuModuleLoadData failed with code 222"), "{text}");
+    let asked = conforms_in(&["none", "check=latch"], &[]);
+    insta::assert_snapshot!("without_a_latch", format!("{}\n{}", capabilities(&text), capabilities(&asked)));
 }
 
 #[test]
@@ -286,7 +284,7 @@ fn what_never_queues_needs_no_stream_and_no_event() {
     ];
     let expected = [&["both at once", "two threads share the device"], &by_kernels[..], &buffers[..]].concat();
     assert_eq!(names, expected, "{text}");
-    assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate failed with code 917")), "{text}");
+    assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate ") && why.contains(" 917 ")), "{text}");
 }
 
 #[test]
@@ -300,7 +298,10 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
         let failures = failures(&text);
         assert_eq!(failures.len() > 1, leaks, "{text}");
         assert!(text.contains("passed  0000:05:00.0  bytes go to the device and come back the same"), "{text}");
-        assert!(failures.iter().any(|(_, why)| why.contains("cuStreamSynchronize failed with code 999")), "{text}");
+        assert!(
+            failures.iter().any(|(_, why)| why.contains("cuStreamSynchronize ") && why.contains(" 999 ")),
+            "{text}"
+        );
         assert!(errors.is_empty(), "{errors}");
     }
 }
@@ -330,16 +331,17 @@ fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
 fn a_stream_wait_that_never_lets_go_is_found_out() {
     let output = run("conformance", &["stream-wait", "check=latch"], &fake(), &[("FAKE_FAULTS", "wait never-ends")]);
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("it did not let go within 2000 ms"), "{text}");
-    assert!(text.contains("FAILED  the latch in use is none"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("FAILED")), "{text}");
+    insta::assert_snapshot!("a_latch_that_never_lets_go", capabilities(&text));
 }
 
 #[test]
 fn a_word_that_no_check_has_in_its_name_is_no_success() {
-    let output = run("conformance", &["none", "check=of this kind"], &fake(), &[]);
+    let word = "of this kind";
+    let output = run("conformance", &["none", &format!("check={word}")], &fake(), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("no check has any of these in its name: of this kind"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("FAILED") && line.ends_with(word)), "{text}");
 }
 
 #[test]
@@ -347,6 +349,9 @@ fn memory_that_cannot_be_pinned_is_a_finding_that_names_the_limit() {
     let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", "fail cuMemHostRegister * 2")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    let error = "pinning 1048576 bytes of host memory failed: cuMemHostRegister failed with code 2";
-    assert!(text.contains(error) && text.contains("ulimit -l"), "{text}");
+    let failures = failures(&text);
+    let (_, why) = failures.iter().find(|(_, why)| why.contains("1048576")).expect("a failure that names the bytes");
+    // What this process may lock is this machine's.
+    let limit = why.split(' ').skip_while(|word| *word != "lock").nth(1).expect("a limit");
+    insta::assert_snapshot!("memory_that_cannot_be_pinned", why.replace(limit, "LIMIT"));
 }

