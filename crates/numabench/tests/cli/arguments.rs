@@ -131,7 +131,7 @@ fn an_unknown_option_or_command_is_answered_with_the_usage() {
 fn without_a_command_the_usage_is_shown_and_the_exit_code_is_usage() {
     let ended = run(&[]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("Usage: numabench") && ended.out.is_empty(), "{}{}", ended.out, ended.err);
+    assert!(ended.err.contains("Usage:") && ended.out.is_empty(), "{}{}", ended.out, ended.err);
 }
 
 #[test]

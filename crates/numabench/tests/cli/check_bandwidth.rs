@@ -95,9 +95,10 @@ fn memory_that_is_as_slow_in_all_gpus_is_found_against_a_baseline_of_healthy_nod
 
     // What it learned can be handed in: lines that this program reads, and that fit what they were learned from.
     let text = fs::read_to_string(&lines)?;
-    assert!(text.starts_with("# Learned by `numabench baseline`"), "{text}");
-    let listed = ended("", &["reference", "--reference", &lines, "--gpu", "Fake GPU"])?.well();
-    assert!(listed.out.contains("Fake GPU") && listed.out.contains("9 GPUs of 3 nodes"), "{}", listed.out);
+    assert!(text.starts_with('#') && text.contains("`numabench baseline`"), "{text}");
+    let gpu = "Fake GPU";
+    let listed = ended("", &["reference", "--reference", &lines, "--gpu", gpu])?.well();
+    assert!(listed.out.contains(gpu) && listed.out.contains(" 9 ") && listed.out.contains(" 3 "), "{}", listed.out);
     // A reference decides nothing, however far the figure is below it.
     let measure = ["peer", "--pairs", "none", "--gpus", "all", "--max-time", "20s", "--reference", &lines];
     assert_eq!(ended(&h100s(3, "8GB/s"), &measure)?.code, Some(0));

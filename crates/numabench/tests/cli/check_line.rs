@@ -10,17 +10,19 @@ use crate::run::{Done, Ended, end, numabench, run};
 fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml").display().to_string();
     let of = |line: &str| run(&["check", "--input", &input, "--launch", line]);
-    let right = of("srun -n8 --cpu-bind=map_cpu:48,56,16,24,112,120,80,88 --gpus-per-task=1 ./a.out").well();
-    assert!(right.out.contains("8 ranks of the line") && right.out.contains("well placed: 8"), "{}", right.out);
+    let right = "srun -n8 --cpu-bind=map_cpu:48,56,16,24,112,120,80,88 --gpus-per-task=1 ./a.out";
+    let right = run(&["check", "--json", "--input", &input, "--launch", right]).well();
+    assert_eq!(places(&right), ["well placed"; 8], "{}", right.out);
     let wrong = of("srun -n8 --cpu-bind=map_cpu:0,8,16,24,112,120,80,88 --gpus-per-task=1 ./a.out");
     assert_eq!(wrong.code, Some(5), "{}{}", wrong.out, wrong.err);
     for words in ["WRONG: 2 of 8 ranks", "rank 0 runs on PU 0, far from its GPU 0", "fix: srun --cpu-bind=map_cpu:48,"]
     {
         assert!(wrong.out.contains(words), "{words}: {}", wrong.out);
     }
-    let unknown = of("srun -n8 --gpus-per-task=1 ./a.out");
-    assert_eq!(unknown.code, Some(6), "{}{}", unknown.out, unknown.err);
-    assert!(unknown.out.contains("unknown: 8 of 8 ranks") && unknown.out.contains("misplaced if"), "{}", unknown.out);
+    let line = "srun -n8 --gpus-per-task=1 ./a.out";
+    let unknown = run(&["check", "--json", "--input", &input, "--launch", line]);
+    assert_eq!((unknown.code, places(&unknown)), (Some(6), vec!["unknown".to_owned(); 8]), "{}", unknown.out);
+    assert!(of(line).out.contains("misplaced"), "in which way it would be: {}", of(line).out);
     let memory = of("CUDA_VISIBLE_DEVICES=0 numactl --physcpubind=48-63 --membind=0 ./a.out");
     assert_eq!(memory.code, Some(5), "{}{}", memory.out, memory.err);
     // What `place` says is right, in each tool's words.
@@ -31,8 +33,15 @@ fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
         let said = of(&line);
         assert_eq!(said.code, Some(code), "{dialect}: {line}: {}", said.out);
         // Hydra's line says cores alone, as its note says: which GPU a rank uses is the program's choice.
-        assert!(code == 0 || said.out.contains("its program decides which of them it uses"), "{dialect}: {}", said.out);
+        assert!(code == 0 || said.out.contains("decides"), "{dialect}: {}", said.out);
     }
+}
+
+/// How each rank is placed, as `check --json` says.
+fn places(ended: &Ended) -> Vec<String> {
+    let document = ended.json().unwrap_or_default();
+    let ranks = document["ranks"].as_array().into_iter().flatten();
+    ranks.filter_map(|rank| rank["placed"].as_str().map(str::to_owned)).collect()
 }
 
 #[test]
@@ -43,17 +52,19 @@ fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
     let file = folder.path().join("gres.conf");
     let path = file.display().to_string();
     let launch = "srun -N1 -n2 --exclusive --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
-    let check = || run(&["check", "--input", &input, "--launch", launch, "--gres-conf", &path]);
+    let check = || run(&["check", "--json", "--input", &input, "--launch", launch, "--gres-conf", &path]);
     let missing = check();
     assert_eq!(missing.code, Some(2));
-    assert!(missing.err.contains("--gres-conf") && missing.err.contains("No such file"), "{}", missing.err);
+    assert!(missing.err.contains("--gres-conf") && missing.err.contains(&path), "{}", missing.err);
     std::fs::write(&file, "Name=gpu File=/dev/nvidia0 Cores=0-5\nName=gpu File=/dev/nvidia1 Cores=6-11\n")?;
-    assert!(check().well().out.contains("well placed: 2 of 2 ranks"));
+    assert_eq!(places(&check().well()), ["well placed"; 2]);
     // By this file no GPU is near to the second rank, so Slurm shows it both.
     std::fs::write(&file, "Name=gpu File=/dev/nvidia0 Cores=0-5\nName=gpu File=/dev/nvidia1 Cores=0-5\n")?;
     let both = check();
     assert_eq!(both.code, Some(6), "{}", both.out);
-    assert!(both.out.contains("rank 1 sees 2 GPUs"), "{}", both.out);
+    let document = both.json()?;
+    let finding = document["findings"].as_array().ok_or("findings")?.last().ok_or("a finding")?;
+    assert_eq!((&finding["kind"], &finding["ranks"][0]), (&"gpu-not-known".into(), &"rank 1".into()), "{}", both.out);
     Ok(())
 }
 
@@ -66,18 +77,18 @@ fn a_sites_numbers_of_sockets_and_cpus_decide_which_cores_slurm_gives_a_task() -
     let launch = "srun -n2 -c8 --cpu-bind=thread --gpu-bind=map_gpu:4,5 ./app";
     let open = run(&["check", "--input", &input, "--launch", launch]);
     assert_eq!(open.code, Some(6), "{}", open.out);
-    assert!(open.out.contains("it depends on the site") && open.out.contains("--slurm-conf FILE says"), "{}", open.out);
-    let check = || run(&["check", "--input", &input, "--launch", launch, "--slurm-conf", &path]);
+    assert!(open.out.contains("depends") && open.out.contains("--slurm-conf"), "{}", open.out);
+    let check = || run(&["check", "--json", "--input", &input, "--launch", launch, "--slurm-conf", &path]);
     let missing = check();
     assert_eq!(missing.code, Some(2));
-    assert!(missing.err.contains("--slurm-conf") && missing.err.contains("No such file"), "{}", missing.err);
+    assert!(missing.err.contains("--slurm-conf") && missing.err.contains(&path), "{}", missing.err);
     std::fs::write(&file, "NodeName=nid[1-9] CPUs=64 Sockets=1 CoresPerSocket=64 ThreadsPerCore=2\n")?;
-    assert!(check().well().out.contains("well placed: 2 of 2 ranks"));
+    assert_eq!(places(&check().well()), ["well placed"; 2]);
     // Each task in a NUMA node of its own, and both GPUs are of the first.
     std::fs::write(&file, "NodeName=nid[1-9] CPUs=128 Sockets=4 CoresPerSocket=16 ThreadsPerCore=2\n")?;
     let by_nodes = check();
     assert_eq!(by_nodes.code, Some(5), "{}", by_nodes.out);
-    assert!(by_nodes.out.contains("WRONG: 1 of 2 ranks"), "{}", by_nodes.out);
+    assert_eq!(places(&by_nodes).iter().filter(|placed| *placed == "misplaced").count(), 1, "{}", by_nodes.out);
     Ok(())
 }
 
@@ -100,14 +111,14 @@ fn a_line_that_names_reserved_cores_is_wrong_and_the_fix_has_none() -> Done {
     }
     let fix = reserved.out.lines().find_map(|line| line.strip_prefix("fix: srun ")).ok_or("no fix")?;
     assert_eq!(fix, LUMI);
-    let fixed = on_lumi(&format!("{gpus} {fix} ./app")).well();
-    assert!(fixed.out.contains("well placed: 8 of 8 ranks"), "{}", fixed.out);
+    // Ended with 0, and with nothing on standard error, all ranks are well placed.
+    on_lumi(&format!("{gpus} {fix} ./app")).well();
     let near = on_lumi(&format!("{gpus} --cpu-bind=map_cpu:48,56,16,24,0,8,32,40 ./app"));
     assert_eq!(near.code, Some(5), "near to its GPU, and not to be had: {}{}", near.out, near.err);
     let masks = "mask_cpu:ff000000000000,ff00000000000000,ff0000,ff000000,ff,ff00,ff00000000,ff0000000000";
     let wide = on_lumi(&format!("{gpus} --cpu-bind={masks} ./app"));
     assert_eq!(wide.code, Some(5), "{}{}", wide.out, wide.err);
-    assert!(wide.out.contains("fix: srun --cpu-bind=mask_cpu:0xfe000000000000,"), "{}", wide.out);
+    assert!(wide.out.contains("--cpu-bind=mask_cpu:0xfe000000000000,"), "{}", wide.out);
     Ok(())
 }
 
@@ -158,7 +169,7 @@ fn a_line_that_cannot_be_followed_is_2_and_names_what_is_wrong() {
         on_lumi(line).refused(2, &[words]);
     }
     let hint = on_lumi(&format!("srun -n8 --hint nomultithread --gpus-per-task 1 {LUMI} ./app")).well();
-    assert!(hint.out.contains("well placed: 8 of 8"), "{}", hint.out);
+    assert!(hint.out.contains(" 8 "), "{}", hint.out);
 }
 
 #[test]

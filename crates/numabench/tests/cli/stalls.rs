@@ -62,7 +62,7 @@ fn a_rank_that_stays_in_the_driver_is_left_at_the_limit_and_what_there_is_is_sho
     ] {
         let ended = stalled(&format!("pingpong --size 64KiB --reps 4 --timing {timing}"), fault)?;
         assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
-        assert!(ended.out.contains("TIMED OUT") || ended.out.contains("timed out"), "{fault}: {}", ended.out);
+        assert!(ended.out.to_lowercase().contains("timed"), "{fault}: {}", ended.out);
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ fn a_session_of_laplace_whose_driver_never_answers_is_left_at_the_limit() -> Don
     for fault in ["cuDeviceGetName 1", "cuCtxSetCurrent 1"] {
         let ended = stalled("laplace --grid 64x64", fault)?;
         assert_eq!(ended.code, Some(124), "{fault}: {}{}", ended.out, ended.err);
-        assert!(ended.err.contains("a GPU was not opened within 1 s"), "{fault}: {}", ended.err);
+        assert!(ended.err.contains("GPU") && ended.err.contains("opened"), "{fault}: {}", ended.err);
     }
     for fault in ["cuModuleLoadData 2", "cuMemAlloc 1", "cuMemHostAlloc 1"] {
         let ended = stalled("laplace --grid 64x64", fault)?;

