@@ -178,7 +178,8 @@ fn one_gpu_copies_within_its_memory_and_has_no_pair_and_host_memory_is_no_gpu() 
             assert_eq!(proof::results(&document).count(), 1, "there is nothing else to measure");
             assert_eq!(text(&document, "/cases/0/timing"), "device");
             let said = sentences(&document);
-            insta::assert_snapshot!("copies_within_one_gpu", proof::without_figures(&said.join("\n")));
+            let name = if args.contains(&"--all") { "no_copies_at_once_of_one_gpu" } else { "copies_within_one_gpu" };
+            insta::assert_snapshot!(name, proof::without_figures(&said.join("\n")));
         }
         let ended = described(&kind, one, "corrupt * 70001", &["--reps", "6"])?;
         assert_eq!(ended.code, Some(4), "{}", ended.err);
