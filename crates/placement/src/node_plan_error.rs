@@ -120,3 +120,23 @@ impl List<'_> {
         Ok((named > ranks).then(note))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_what_does_not_fit_and_what_to_change() {
+        let text = |text: &str| text.to_owned();
+        let absent = || SelectionError::Absent { asked: text("4"), present: text("there are 0-1") };
+        let refusals = [
+            NodePlanError::Short { option: "--cpus", named: 2, what: "PU", list: text("4,5"), ranks: 3 },
+            NodePlanError::Blind { name: text("rank 1"), others: text("0"), remedy: text("show it") },
+            NodePlanError::Mixed { gpus: text("rank 0"), host: text("rank 1"), remedy: text("show it") },
+            NodePlanError::Selection(absent()),
+            NodePlanError::NotShown { error: absent(), machine: 5, shown: 2, remedy: text("show it") },
+            NodePlanError::Rank(RankPlanError::NoPu { owner: text("rank 1") }),
+        ];
+        insta::assert_snapshot!("refused_plans", refusals.map(|refusal| refusal.to_string()).join("\n"));
+    }
+}
