@@ -3,7 +3,7 @@
 //! Cargo has a place for this ([`WRAPPER`], which `cargo clippy` sets as well), and repeats the warnings of what it need not compile again. Whoever compiles without it afterwards
 //! (`cargo nextest run`) has files of his own. Each warning is an error here, but the tests run all the same.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -45,13 +45,7 @@ pub fn compile(root: &Path, packages: &[&str]) -> Result<()> {
     let line = step::line(&cargo);
     eprintln!("$ {line}");
     let mut child = cargo.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot run `{line}`"))?;
-    let mut warnings = 0;
-    for message in child.stdout.take().into_iter().flat_map(|out| Message::parse_stream(BufReader::new(out))) {
-        if let Message::CompilerMessage(said) = message.context("cannot read what cargo says")? {
-            warnings += usize::from(said.message.level == DiagnosticLevel::Warning);
-            eprint!("{}", said.message.rendered.unwrap_or(said.message.message));
-        }
-    }
+    let warnings = child.stdout.take().map_or(Ok(0), |out| told(BufReader::new(out)))?;
     let status = child.wait().with_context(|| format!("cannot wait for `{line}`"))?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
@@ -60,4 +54,39 @@ pub fn compile(root: &Path, packages: &[&str]) -> Result<()> {
         bail!("{warnings} warnings; each is an error here");
     }
     Ok(())
+}
+
+/// Prints what the compiler says in cargo's messages; how many warnings there are.
+fn told(messages: impl BufRead) -> Result<usize> {
+    let mut warnings = 0;
+    for message in Message::parse_stream(messages) {
+        if let Message::CompilerMessage(said) = message.context("cannot read what cargo says")? {
+            warnings += usize::from(said.message.level == DiagnosticLevel::Warning);
+            eprint!("{}", said.message.rendered.unwrap_or(said.message.message));
+        }
+    }
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As cargo writes them, but for what is not read.
+    fn message(level: &str) -> String {
+        let target = r#"{"kind":["lib"],"crate_types":["lib"],"name":"a","src_path":"/a/src/lib.rs","edition":"2024"}"#;
+        let said = format!(
+            r#"{{"message":"unused","code":null,"level":"{level}","spans":[],"children":[],"rendered":"{level}: unused\n"}}"#
+        );
+        format!(
+            r#"{{"reason":"compiler-message","package_id":"a 0.1.0","manifest_path":"/a/Cargo.toml","target":{target},"message":{said}}}"#
+        )
+    }
+
+    #[test]
+    fn warnings_are_counted_and_notes_and_other_lines_are_not() -> Result<()> {
+        let lines = [message("warning"), message("note"), "a line of a build script".to_owned(), message("warning")];
+        assert_eq!(told(lines.join("\n").as_bytes())?, 2);
+        Ok(())
+    }
 }
