@@ -36,12 +36,10 @@ use crate::observer::Observer;
 use crate::options::PingPongOptions;
 use crate::ping_pong::read;
 use crate::signals::Signals;
-use crate::watchdog::Watchdog;
+use crate::watchdog::{FIRST_SPEAKS, Watchdog};
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
 const STARTING: Duration = Duration::from_secs(120);
-/// How long the first process has to say why a launch is refused, before the others leave.
-pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
 /// What is said where MPI does not start.
 const NO_MPI: [&str; 2] =
     ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
@@ -160,13 +158,8 @@ pub fn start(
 ) -> Result<(Mpi, String), Fault> {
     let watched = |library: &str| {
         starting(library);
-        // The others end a little later than the one that says why: a launcher may end all as soon as one ends.
-        let watchdog = match launch.speaks() {
-            true => Watchdog::set(limit, Some(NO_MPI), say),
-            false => Watchdog::set(limit + FIRST_SPEAKS, None, say),
-        };
         // Without a thread for one, the launcher's own time limit is what ends a launch that hangs.
-        watchdog.ok()
+        Watchdog::of_rank(limit, launch.speaks(), NO_MPI, say).ok()
     };
     ::launch::start(launch, wanted, say, watched).map_err(|error| match error {
         StartError::Mpi(_) => {

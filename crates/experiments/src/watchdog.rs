@@ -14,6 +14,9 @@ use crate::sync::{Arc, Mutex, PoisonError};
 pub const NOT_OPEN: [&str; 2] =
     ["a GPU was not opened", "a call of the driver does not return (nvidia-smi or rocm-smi may show why)"];
 
+/// How long the first process of a launch has to say why it leaves, before the others do: a launcher may end all as soon as one ends.
+pub const FIRST_SPEAKS: Duration = Duration::from_secs(2);
+
 /// How long opening GPUs may take where nobody has said so.
 pub(crate) const OPENS: Duration = Duration::from_secs(120);
 
@@ -30,6 +33,14 @@ impl Watchdog {
     /// There can be no thread more.
     pub fn opening(timeout: Option<Duration>, say: fn(&str)) -> Result<Self, Fault> {
         Self::set(timeout.unwrap_or(OPENS), Some(NOT_OPEN), say)
+    }
+
+    /// Ends a process of a launch: the one that speaks for all after `limit`, with `what` did not happen and its cause, each other one without a word when that one has spoken.
+    ///
+    /// # Errors
+    /// There can be no thread more.
+    pub fn of_rank(limit: Duration, speaks: bool, what: [&'static str; 2], say: fn(&str)) -> Result<Self, Fault> {
+        Self::set(patience(limit, speaks), speaks.then_some(what), say)
     }
 
     /// Ends the process after `limit`, and says by `say` what did not happen, which `--timeout` gives more time; `said`, if given, with its cause.
@@ -67,6 +78,11 @@ impl Drop for Watchdog {
     }
 }
 
+/// How long a process of a launch waits for what has this limit.
+fn patience(limit: Duration, speaks: bool) -> Duration {
+    if speaks { limit } else { limit + FIRST_SPEAKS }
+}
+
 /// That this step of finding or opening GPUs ("opening GPU 1") does not end.
 pub(crate) fn not_opened(step: &str, limit: Duration) -> String {
     let (seconds, [_, why]) = (limit.as_secs_f64(), NOT_OPEN);
@@ -77,4 +93,16 @@ pub(crate) fn not_opened(step: &str, limit: Duration) -> String {
 pub(crate) fn no_thread(error: &std::io::Error) -> Fault {
     let text = format!("a thread cannot be started: {error}; see ulimit -u and the job's limit of processes");
     Fault::new(Exit::NoResult, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_speaks_for_a_launch_ends_in_time_and_the_others_after_it_has_spoken() {
+        let limit = Duration::from_secs(5);
+        assert_eq!(patience(limit, true), limit);
+        assert!(patience(limit, false) >= limit + FIRST_SPEAKS);
+    }
 }

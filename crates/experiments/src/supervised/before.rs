@@ -6,7 +6,7 @@ use std::thread;
 use super::end::{SessionEnd, signal_name};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::launched::FIRST_SPEAKS;
+use crate::watchdog::FIRST_SPEAKS;
 
 /// What a session said before all ranks met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

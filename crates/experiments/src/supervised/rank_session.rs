@@ -44,7 +44,7 @@ impl<K: Supervised> RankSession<'_, K> {
     /// # Errors
     /// There can be no thread more.
     pub fn watchdog(&self, what: [&'static str; 2]) -> Result<Watchdog, Fault> {
-        Watchdog::set(self.kind.timeout(), self.launch.speaks().then_some(what), self.say)
+        Watchdog::of_rank(self.kind.timeout(), self.launch.speaks(), what, self.say)
     }
 
     /// Finds the devices.
