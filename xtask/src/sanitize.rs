@@ -1,7 +1,7 @@
 //! `cargo xtask sanitize [--only miri|address|thread] [--target-dir FOLDER]`: the tests of what holds memory and threads, under Miri and under the compiler's sanitizers.
 //!
 //! * `miri`    parts that call nothing outside of Rust, interpreted: needs a nightly toolchain with Miri;
-//! * `address` the engine, the exchange, the ranks, the documents' sink and the backends over the stand-in driver. The standard library is taken as it is, so any toolchain does:
+//! * `address` the engine, `mpi`, the ranks, the documents' sink and the backends over the stand-in driver. The standard library is taken as it is, so any toolchain does:
 //!   `RUSTC_BOOTSTRAP=1` lets a stable one take the flag. Leaks are none of its findings, because what a driver may still use is leaked on purpose;
 //! * `thread`  the same crates, with a standard library that is built with the sanitizer too, or each of its locks would be a finding: needs the component rust-src.
 //!
@@ -19,7 +19,7 @@ use crate::step::{self, succeeds};
 const CRATES: [&str; 8] = [
     "numabench-sys",
     "numabench-engine",
-    "numabench-exchange",
+    "numabench-mpi",
     "numabench-ranks",
     "numabench-report",
     "numabench-backend-gpu",
@@ -34,7 +34,7 @@ const PURE: [(&str, bool, &[&str]); 5] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
     ("numabench-sys", true, &["host_memory"]),
-    ("numabench-ranks", true, &["threads::", "local_world::", "library::", "launch::", "naps::", "round::"]),
+    ("numabench-ranks", true, &["threads::", "local_world::", "library::", "launch::", "backoff::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];
 const SIMULATED: [&str; 21] = [

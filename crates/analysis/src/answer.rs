@@ -16,7 +16,7 @@ use stats::units;
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{cached, device_memory, held_back};
+use crate::{cached, device_memory, throttling};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -33,7 +33,7 @@ pub fn answer(document: &Document) -> Vec<String> {
     }
     said.extend(cached::said(document));
     said.extend(cost(document, &cases));
-    said.extend(held_back::said(document));
+    said.extend(throttling::said(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
     said

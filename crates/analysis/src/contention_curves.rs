@@ -5,7 +5,7 @@ use report::matrix::Matrix;
 use report::settings::Direction;
 use stats::interval::{Interval, median};
 
-use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 
 /// What one rank gets beside others.
 #[derive(Clone, Debug, PartialEq)]

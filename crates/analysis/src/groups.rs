@@ -12,7 +12,7 @@ use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
 use stats::grouping::{GroupingFinding, GroupingRule, LEAST_ITEMS, PairFigures, group};
 
-use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 
 mod words;
 

@@ -8,7 +8,7 @@ use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::IdSet;
 use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 
-use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use crate::words;
 
 /// The curves of a document's matrices.

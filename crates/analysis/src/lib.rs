@@ -1,8 +1,8 @@
 //! What documents say: statistics and findings of documents that are there, as values and sentences. Pure functions, no file, no clock, nothing drawn.
 //!
-//! * `matrix_figures` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs work that computes;
+//! * `matrix_analysis` the figures of a matrix and what they say; `groups` which GPUs and cores belong together by them; `latency_curves` latency against traffic; `measured_links` what was measured on each link of a node; `contention_curves` rates against how many are at once; `kernels` what a far place costs work that computes;
 //!   `sweep_fits` time against size; `mpi_matrix` messages by where their ranks run, `mpi_adapters` which network adapters carried them, `mpi_threads` those beside copies, `mpi_figure` a figure of one, `mpi_answer` what all of it comes to, in the sentences read first;
-//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `held_back` those on what GPUs were
+//! * `answer` what a ping-pong found, in the sentences read first; `device_memory` those on GPUs that share memory with their CPU, `throttling` those on what GPUs were
 //!   under; `placement` whether ranks were seen where they were asked to be; `slower_twins` GPUs slower than those like them; `difference` what a node has otherwise than most;
 //! * `answer_status` whether a document's answer is good, a finding, or none yet; `family` cases of one document that are compared with each other: every verdict over them asks it;
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
@@ -34,7 +34,6 @@ pub mod few_blocks;
 pub mod figure;
 pub mod gate;
 pub mod groups;
-pub mod held_back;
 pub mod history;
 pub mod import;
 pub mod imported;
@@ -43,7 +42,7 @@ pub mod judge;
 pub mod kernels;
 pub mod laplace;
 pub mod latency_curves;
-pub mod matrix_figures;
+pub mod matrix_analysis;
 pub mod measured_links;
 pub mod moving;
 pub mod mpi;
@@ -66,6 +65,7 @@ pub mod run;
 pub mod schema;
 pub mod slower_twins;
 pub mod sweep_fits;
+pub mod throttling;
 pub mod trial;
 pub mod unfinished;
 pub mod words;

@@ -12,7 +12,7 @@ use report::settings::{Direction, MemoryKind};
 use stats::interval::Interval;
 use stats::peer_outlier::peer_outliers;
 
-use crate::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 
 /// An end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

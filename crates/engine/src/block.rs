@@ -8,6 +8,7 @@ use stats::sample::Block;
 
 use crate::case::{Case, Order};
 use crate::clock;
+use crate::common_window::{Timeline, Window, counted};
 use crate::config::{Amount, fixed_blocks};
 use crate::failure::{Failure, Stage};
 use crate::measure::{self, Company, Effort};
@@ -17,7 +18,6 @@ use crate::rank::{Pace, Rank, Ready, Warmth};
 use crate::sample::{BlockDetail, Sample, Trouble};
 use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Timing};
-use crate::window::{Timeline, Window, counted};
 use crate::work::Work;
 
 /// Between agreeing on a start and the start itself: longer than it takes the last thread to wake up.

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 use ranks::{Communicator, Naps};
 
 use crate::config::EngineConfig;
-use crate::enough::Enough;
 use crate::heartbeat::Pulse;
 use crate::message::{self, Decision, LeadMessage, Report};
 use crate::state::{RunEnd, RunState};
+use crate::stop_policy::Enough;
 use crate::work::Suite;
 use crate::workers::{Neighbours, ThreadTeam, Workers};
 

@@ -8,13 +8,13 @@
 //!
 //! * `work` is what a kind of measurement implements: a `Suite` lists cases and makes each rank's `Site`; a `Site` holds what its cases need and
 //!   lends the `Work` of one block; `case` is what the engine must know of a case;
-//! * `joined` makes one suite of several;
-//! * `config` how long it goes on; `schedule` in which order; `enough` when a case has enough blocks;
+//! * `combined_suite` makes one suite of several;
+//! * `config` how long it goes on; `schedule` in which order; `stop_policy` when a case has enough blocks;
 //! * `lead` decides after each pass and `follow` does a process's part of it, with `message`s between them, and each knows by a
 //!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `observed_placement` put a rank where it belongs and look whether it is there;
-//! * `measure` is the timed region; `timing` how it is timed; `window` what of it counts; `time_spent` where the time went;
+//! * `measure` is the timed region; `timing` how it is timed; `common_window` what of it counts; `time_spent` where the time went;
 //! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
@@ -26,12 +26,12 @@ mod block;
 mod bound;
 mod case;
 pub mod clock;
+mod combined_suite;
+mod common_window;
 mod config;
-mod enough;
 mod failure;
 mod follow;
 mod heartbeat;
-mod joined;
 mod lead;
 mod measure;
 mod measured;
@@ -46,9 +46,9 @@ mod schedule;
 #[cfg(test)]
 mod simulation;
 mod state;
+mod stop_policy;
 mod time_spent;
 mod timing;
-mod window;
 mod work;
 mod worker;
 mod workers;
@@ -56,11 +56,10 @@ mod workers;
 pub use abandoned::{abandon, is_abandoned};
 pub use bound::Bound;
 pub use case::{Case, Order};
+pub use combined_suite::{Joined, PartCase};
 pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
-pub use enough::{Enough, PerCase};
 pub use failure::{Failure, Stage};
 pub use follow::{Followed, follow};
-pub use joined::{Joined, PartCase};
 pub use lead::{Journal, dismiss, lead};
 pub use observed_placement::{DevicePages, ObservedPlacement, PageCheck, PagesPerNode};
 pub use placed_memory::{Helpers, PlacedMemory, with_memory_policy};
@@ -70,6 +69,7 @@ pub use schedule::allocation;
 pub use state::{RankCase, RankState, RunEnd, RunState};
 pub use stats::latch::Latch;
 pub use stats::mismatch::Mismatch;
+pub use stop_policy::{Enough, PerCase};
 pub use time_spent::TimeSpent;
 pub use timing::{Lanes, Timing};
 pub use work::{Site, Suite, Work};

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ranks::Ranks;
 
 use crate::clock;
+use crate::common_window::Timeline;
 use crate::config::{FIXED_ROUNDS, MAX_ROUNDS};
 use crate::failure::Failure;
 use crate::timing::{Lanes, Timing};
-use crate::window::Timeline;
 use crate::work::Work;
 
 /// A block lasts at least so long: the resolution of an event is about 0.5 µs, far below 0.1 % of it; and blocks differ by more than their rounds do, so that
@@ -26,12 +26,12 @@ const BLOCK_NS: f64 = 4e6;
 const QUEUED_ROUND_NS: f64 = 100e3;
 /// At most so many rounds are queued behind a latch: a deeper queue can fill the driver's, whose enqueue then blocks.
 const QUEUE_ROUNDS: u32 = 128;
-/// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not count (`window`), and one may be twice as slow as the other.
+/// Marks of two lanes, at least, before it is known how far apart they are: the first round of each does not count (`common_window`), and one may be twice as slow as the other.
 const LANES_MARKS: usize = 5;
 /// At most so many for lanes that are far apart: where one takes more than seven times as long as the other, no block has a whole round of it in the time of both.
 const LANES_MOST_MARKS: usize = 16;
 const LANES_NS: f64 = 2.0 * BLOCK_NS;
-/// Marks of ranks that share the machine, at least: the first round of each does not count (`window`).
+/// Marks of ranks that share the machine, at least: the first round of each does not count (`common_window`).
 const SHARED_MARKS: usize = 3;
 /// Ranks that share the machine do so for at least this long: that they started microseconds apart is then below 0.1 %.
 const SHARED_NS: f64 = 20e6;

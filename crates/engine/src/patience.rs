@@ -73,8 +73,8 @@ mod tests {
 
     use super::*;
     use crate::config::Amount;
-    use crate::enough::{Enough, PerCase};
     use crate::sample::Sample;
+    use crate::stop_policy::{Enough, PerCase};
     use crate::timing::Timing;
 
     const MS: f64 = 1e6;

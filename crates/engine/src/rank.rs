@@ -15,6 +15,7 @@ use stats::flag::TimerFacts;
 use crate::bound::Bound;
 use crate::case::Case;
 use crate::clock;
+use crate::common_window::Timeline;
 use crate::config::EngineConfig;
 use crate::failure::Failure;
 use crate::measured::{History, PassBlock};
@@ -23,7 +24,6 @@ use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
 use crate::schedule;
 use crate::time_spent::TimeSpent;
-use crate::window::Timeline;
 use crate::work::{Site, Suite};
 use crate::worker::{Group, Worker};
 

@@ -5,22 +5,22 @@
 //! plug-in ─► MPI ─► handshake ─► plan, part ─► rendezvous ─► lead │ follow ─► document ─► one exit code for all
 //! ```
 //!
-//! Up to the run every step is taken by all or by none (`launch`'s agreement). What cannot become one run is refused before it begins: never N runs
+//! Up to the run every step is taken by all or by none (`startup`'s agreement). What cannot become one run is refused before it begins: never N runs
 //! that look like one.
 
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ::launch::{
-    Agreement, Codes, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError, StartWatchdog,
-    Stopped, host, layouts, slow_start_notice, start_watchdog,
-};
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
 use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Processes, ThreadLevel, World, WorldPlace};
 use report::Document;
 use report::sink::Sink;
+use startup::{
+    Agreement, Codes, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError, StartWatchdog,
+    Stopped, host, layouts, slow_start_notice, start_watchdog,
+};
 use topo::Topology;
 
 use crate::backends::{self, FoundPlatform};
@@ -72,7 +72,7 @@ pub struct Desk<'a> {
 /// The launch cannot become one run, or this process hears of no other one any more.
 pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, Fault> {
     // Before there is another thread: it may change the environment.
-    ranks::gtl::bring_in();
+    ranks::cray_gtl::bring_in();
     let limit = args.measuring.timeout.unwrap_or(STARTING);
     let say = desk.say;
     let (mut witness, mut patience) = (None, None);
@@ -103,7 +103,7 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         Fault::silent(fault.exit)
     });
     if all_well {
-        launch::leave(world, say);
+        startup::leave(world, say);
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
         thread::sleep(PASSED_ON);
@@ -161,7 +161,7 @@ pub fn start(
         // Without a thread for one, the launcher's own time limit is what ends a launch that hangs.
         Watchdog::of_rank(limit, launch.speaks(), NO_MPI, say).ok()
     };
-    ::launch::start(launch, wanted, say, watched).map_err(|error| match error {
+    startup::start(launch, wanted, say, watched).map_err(|error| match error {
         StartError::Mpi(_) => {
             first_has_spoken(launch);
             Fault::new(Exit::NoResult, error)

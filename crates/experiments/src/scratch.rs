@@ -19,10 +19,10 @@ impl Scratch {
     /// # Errors
     /// It cannot be made.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        ranks::left::sweep(&std::env::temp_dir(), prefix);
+        ranks::stale_files::sweep(&std::env::temp_dir(), prefix);
         let folder = TempDir::with_prefix(prefix)?;
         let held = File::open(folder.path())?;
-        ranks::left::hold(&held);
+        ranks::stale_files::hold(&held);
         Ok(Self { folder, _held: held })
     }
 

@@ -22,10 +22,10 @@ use stats::sample::Block;
 use stats::stop::StopReason;
 use stats::summary::summarize;
 
-use crate::found::{BlockFound, LaplaceResults, RankFound, WayFound, WayTrouble};
 use crate::grid::RowShare;
 use crate::meeting::LaplaceRanks;
 use crate::options::{LaplaceOptions, RULE};
+use crate::results::{BlockFound, LaplaceResults, RankFound, WayFound, WayTrouble};
 
 /// The document of what is known of a run.
 pub(crate) fn document(

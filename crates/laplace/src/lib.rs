@@ -7,7 +7,7 @@
 //!
 //! * `grid` the plane, a rank's share of it, and the solution that the field is held against; `way` the ways of halos;
 //! * `host_fields` and `gpu_fields` a rank's two fields and their iterations, `memory` both; `halos` the messages between neighbours; `rows` what fills and checks rows of either;
-//! * `run` what all ranks do together, `found` what comes of it, `fault` why it did not;
+//! * `run` what all ranks do together, `results` what comes of it, `fault` why it did not;
 //! * `options` what is asked for: give it to `experiments::supervised::run` as one rank of a launch, or as a rank alone; `session` does the work of a rank, `meeting` what ranks tell each
 //!   other before; `supervision` what supervisors make of a session's end, and the exit code; `document` what is shown.
 //!
@@ -29,7 +29,6 @@
 
 mod document;
 mod fault;
-mod found;
 mod gpu_fields;
 mod grid;
 mod halos;
@@ -37,14 +36,15 @@ mod host_fields;
 mod meeting;
 mod memory;
 mod options;
+mod results;
 mod rows;
 mod run;
 mod session;
 mod supervision;
 mod way;
 
-pub use found::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 pub use grid::LaplaceGrid;
 pub use meeting::LaplaceRanks;
 pub use options::LaplaceOptions;
+pub use results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 pub use way::{HaloWay, WayVariant};

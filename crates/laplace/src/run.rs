@@ -14,10 +14,10 @@ use stats::random::SplitMix64;
 use stats::stop::{StopReason, StopRule, decide};
 
 use crate::fault::LaplaceFault;
-use crate::found::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 use crate::grid::{LaplaceGrid, Solution};
 use crate::halos::Halos;
 use crate::memory::LaplaceMemory;
+use crate::results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 use crate::way::{HaloWay, WayVariant};
 
 /// Iterations after which a way's field is held against the known one for the first time.

@@ -3,7 +3,6 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 
-use ::launch::{Agreement, ProcessRefusal, Stopped};
 use device::Device;
 use engine::{Bound, Helpers};
 use experiments::backends::FoundPlatform;
@@ -13,6 +12,7 @@ use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
 use placement::{Plan, RankPlan};
 use ranks::Mpi;
+use startup::{Agreement, ProcessRefusal, Stopped};
 use topo::Topology;
 
 use crate::grid::RowShare;

@@ -12,9 +12,9 @@ use report::document::Status;
 use stats::stop::StopReason;
 
 use crate::document::document;
-use crate::found::{LaplaceResults, LaplaceStep, WayFound, WayTrouble};
 use crate::meeting::LaplaceRanks;
 use crate::options::LaplaceOptions;
+use crate::results::{LaplaceResults, LaplaceStep, WayFound, WayTrouble};
 use crate::session;
 
 impl Supervised for LaplaceOptions {
@@ -123,7 +123,7 @@ impl Supervised for LaplaceOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::{BlockFound, WayProof};
+    use crate::results::{BlockFound, WayProof};
     use crate::way::{HaloWay, WayVariant};
 
     fn way(way: HaloWay, blocks: usize, stop: Option<StopReason>) -> WayFound {

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use launch::installed_plugins;
 use report::document::Tool;
+use startup::installed_plugins;
 
 /// The version's number.
 pub const NUMBER: &str = env!("CARGO_PKG_VERSION");

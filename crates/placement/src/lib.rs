@@ -7,7 +7,7 @@
 //! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `assign_gpus` its
 //!   devices;
 //! * `rank_plan` which PU and memory node each rank gets, and why: the same for both;
-//! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `remedies` what to change where not;
+//! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `hints` what to change where not;
 //! * `verdict` how close a PU is to a target;
 //! * `recommend` places for the ranks of a whole node, by strategy: what `place` shows, `exec` applies and `check` compares with;
 //! * [`nic`] the network adapter near a GPU, and the variables by which libraries are told of it;
@@ -22,6 +22,7 @@ mod check_pu;
 mod chosen_by;
 mod default_pu;
 mod gpu_list;
+mod hints;
 pub mod judge;
 #[cfg(test)]
 mod machine;
@@ -32,7 +33,6 @@ mod node_plan_error;
 mod plan;
 mod rank_plan;
 mod recommend;
-mod remedies;
 mod request;
 mod rows;
 mod selector;
@@ -43,6 +43,7 @@ pub use check_node::{NodeError, can_hold_memory};
 pub use check_pu::PuError;
 pub use chosen_by::ChosenBy;
 pub use gpu_list::GpuList;
+pub use hints::Remedies;
 pub use member::Member;
 pub use node_plan::plan_node;
 pub use node_plan_error::NodePlanError;
@@ -51,7 +52,6 @@ pub use rank_plan::{Plan, RankPlan, RankPlanError};
 pub use recommend::{
     Ask, GpuChoice, MOST_RANKS, NodePlaces, Place, RecommendError, Strategy, StrategyError, gpus_of_ranks, recommend,
 };
-pub use remedies::Remedies;
 pub use request::{Membind, NodeRequest, Request};
 pub use rows::{Row, RowPlace, RowsBy, RowsByError, rows};
 pub use selector::{Selection, SelectionError, Selector};

@@ -7,8 +7,8 @@
 //! Waiting is polling with naps ([`Naps`]), never spinning: a rank of this node may be measuring. Rank 0 sends and receives one message
 //! for each rank and looks at it once, so the cost grows linearly with the ranks.
 
+use crate::backoff::Naps;
 use crate::deadline::Deadline;
-use crate::naps::Naps;
 use crate::world::{Message, World, WorldError, WorldPlace};
 use std::collections::{HashMap, VecDeque};
 use std::thread;

@@ -9,31 +9,32 @@
 //! Nobody hangs on someone who is gone. A member that gives up calls [`Ranks::abort`], and every other member's next or present wait
 //! ends with [`Aborted`]; waiting for messages ends with the caller's [`Deadline`].
 
+mod backoff;
 mod communicator;
+pub mod cray_gtl;
 mod deadline;
-pub mod gtl;
+pub mod file_ownership;
 mod launch;
-pub mod left;
 mod library;
 mod liveness;
 mod local_world;
 pub mod machine;
 mod mpi;
-mod naps;
-mod page;
 mod plugin;
 pub mod pmi;
 mod processes;
 mod rendezvous;
 mod round;
+mod shared_memory;
 mod solo;
+pub mod stale_files;
 mod sync;
 mod threads;
-pub mod trust;
 pub mod wire;
 mod world;
 
 pub use ::plugin::{Exchange, PairOperation, abi};
+pub use backoff::Naps;
 pub use communicator::{Communicator, ExchangeError};
 pub use deadline::Deadline;
 pub use launch::{Interface, Launch, LaunchRefusal, LaunchSize, Launcher, NoSuchRank};
@@ -41,11 +42,10 @@ pub use library::{Flavour, Library};
 pub use liveness::{Liveness, ProcessIdentity};
 pub use local_world::LocalWorld;
 pub use mpi::{Mpi, ThreadLevel};
-pub use naps::Naps;
-pub use page::PageError;
 pub use plugin::{Plugin, PluginError, PluginRejection, Tried};
 pub use processes::{JoinError, Processes};
 pub use rendezvous::RendezvousError;
+pub use shared_memory::PageError;
 pub use solo::Solo;
 pub use threads::Threads;
 pub use world::{Message, Single, World, WorldError, WorldPlace};

@@ -1,7 +1,7 @@
 //! Finding and opening the MPI plug-in.
 //!
 //! It is a file named by `NUMABENCH_MPI`, or lies beside the executable, or in ../lib as an installation has it. It runs as the user, so it is opened
-//! only from where nobody else can have put it (`trust`), whichever of the three named it.
+//! only from where nobody else can have put it (`file_ownership`), whichever of the three named it.
 //!
 //! Opening it calls nothing of MPI but its version text; [`Plugin::start`] is what needs a launcher.
 
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use plugin::{NotOpened, Opened, abi};
 
-use crate::gtl::{self, Gtl};
+use crate::cray_gtl::{self, Gtl};
+use crate::file_ownership::{self, Untrusted};
 use crate::library;
 use crate::mpi::{Mpi, ThreadLevel};
-use crate::trust::{self, Untrusted};
 use crate::world::WorldError;
 
 /// Why a file is not the plug-in.
@@ -102,13 +102,13 @@ pub struct Plugin {
 
 impl Plugin {
     /// Opens the file that `variable` (the value of `NUMABENCH_MPI`) names, and nothing else if it names one; or else the one beside
-    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, unless it was ([`gtl::bring_in`]).
+    /// `executable` or in ../lib of its folder. Before that what Cray MPICH wants for GPUs is brought in, unless it was ([`cray_gtl::bring_in`]).
     ///
     /// # Errors
     /// [`PluginError`] with every path tried.
     pub fn find(variable: Option<&OsStr>, executable: &Path) -> Result<Self, PluginError> {
         let mut tried = Vec::new();
-        let gtl = gtl::bring_in();
+        let gtl = cray_gtl::bring_in();
         for path in candidates(variable, executable) {
             match Self::open(&path, gtl) {
                 Ok(plugin) => return Ok(plugin),
@@ -122,7 +122,7 @@ impl Plugin {
         if !path.exists() {
             return Err(PluginRejection::Absent);
         }
-        trust::may_open(path).map_err(PluginRejection::Untrusted)?;
+        file_ownership::may_open(path).map_err(PluginRejection::Untrusted)?;
         let opened = Opened::open(path).map_err(|why| match why {
             NotOpened::ByLinker(words) => PluginRejection::CannotOpen(words),
             NotOpened::Foreign(what) => PluginRejection::Foreign(what),

@@ -15,8 +15,8 @@ use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags, Timespec};
 
 use crate::liveness::{Liveness, ProcessIdentity};
-use crate::page::{Page, PageError};
 use crate::round::{Round, Sleep};
+use crate::shared_memory::{Page, PageError};
 use crate::{Aborted, Ranks};
 
 /// How long a waiter sleeps before it looks whether the others live.

@@ -1,6 +1,6 @@
 //! What a GPU was under while it was measured: held down clocks, other processes, a link of fewer lanes.
 //!
-//! A figure measured on a GPU that was throttled or shared is right, and is not what the GPU can do. Flags mark the results; `held_back` names the GPU and the
+//! A figure measured on a GPU that was throttled or shared is right, and is not what the GPU can do. Flags mark the results; `analysis::throttling` names the GPU and the
 //! cause in a sentence.
 
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! What a document holds of figures that stand in rows and columns: where host memory and the threads that use it are (rows) against GPUs or memory
 //! nodes (columns). Which rank stands where, which rows could not be measured and why, and where each column is by what the platform declares.
 //!
-//! The figures themselves are the cases': each cell is a rank, or the ranks of several threads. `matrix_figures` finds them there.
+//! The figures themselves are the cases': each cell is a rank, or the ranks of several threads. `analysis::matrix_analysis` finds them there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

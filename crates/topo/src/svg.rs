@@ -13,13 +13,13 @@ mod block;
 mod columns;
 mod devices;
 mod legend;
-mod lettering;
 mod links;
 mod look;
 mod nodes;
 mod picture;
 mod places;
 mod pus;
+mod text_metrics;
 mod write;
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ pub mod ending {
 }
 
 /// Where a thread was seen.
-pub mod found {
+pub mod results {
     /// A place.
     pub struct RankSeen;
 

@@ -17,7 +17,7 @@ extern crate self as engine;
 mod around;
 mod sync;
 
-#[path = "../../../crates/exchange/src/gpu_thread.rs"]
+#[path = "../../../crates/mpi/src/gpu_thread.rs"]
 mod gpu_thread;
 #[path = "../../../crates/ranks/src/round.rs"]
 mod round;
@@ -31,6 +31,6 @@ mod watchdog;
 mod models;
 
 pub use around::{
-    Bound, DeviceId, Failure, PageCheck, Platform, Stage, case, clock, ending, exit, fault, found, memory,
+    Bound, DeviceId, Failure, PageCheck, Platform, Stage, case, clock, ending, exit, fault, memory, results,
 };
 pub use ranks::{Aborted, Ranks};

@@ -203,7 +203,7 @@ mod tests {
         let written = ("crates/report/src/case.rs", "pub enum Order {}\n");
         let measured = ("crates/engine/src/case.rs", "pub enum Order {}\n");
         assert_eq!(names(&tree([typed, written, measured])), [""; 0]);
-        let other = ("crates/exchange/src/order.rs", "pub enum Order {}\n");
+        let other = ("crates/mpi/src/order.rs", "pub enum Order {}\n");
         assert_eq!(names(&tree([typed, written, measured, other])), ["Order 2"]);
         let typed_too = ("crates/numabench/src/args.rs", "pub enum Order {}\n");
         assert_eq!(names(&tree([typed, typed_too, written])), ["Order 2"]);

@@ -8,7 +8,7 @@ use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
 use stats::units::carried;
 
 use super::Table;
-use crate::matrix_figures::MatrixFigures;
+use crate::matrix_analysis::MatrixFigures;
 use crate::words::capital;
 
 /// The sentences, the answer first; none for a document without such figures.

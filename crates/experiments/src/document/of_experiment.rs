@@ -105,11 +105,11 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
     document.rows = report::rows::rows(&document);
     if exit.is_some() {
         document.slower_twins = analysis::slower_twins::slower_twins(&document);
-        document.penalties = analysis::matrix_figures::penalties(&document);
+        document.penalties = analysis::matrix_analysis::penalties(&document);
         document.fits = analysis::sweep_fits::sweep_fits(&document);
         document.kernels = analysis::kernels::kernels(&document);
         document.verdict = analysis::kernels::verdict(&document);
-        document.verdict.extend(analysis::matrix_figures::verdict(&document));
+        document.verdict.extend(analysis::matrix_analysis::verdict(&document));
         document.verdict.extend(analysis::sweep_fits::verdict(&document));
         document.pieces = analysis::pieces::pieces(&document);
         document.verdict.extend(analysis::pieces::verdict(&document));
@@ -119,7 +119,7 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         document.groups = analysis::groups::groups(&document);
         document.verdict.extend(analysis::groups::verdict(&document));
         document.verdict.extend(analysis::cached::said(&document));
-        document.verdict.extend(analysis::held_back::said(&document));
+        document.verdict.extend(analysis::throttling::said(&document));
         let said = std::mem::take(&mut document.verdict);
         document.verdict = analysis::unfinished::with_ending(&document, said);
     }

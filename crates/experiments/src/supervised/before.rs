@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::thread;
 
-use super::end::{SessionEnd, signal_name};
+use super::session_end::{SessionEnd, signal_name};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::watchdog::FIRST_SPEAKS;

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use stats::IdList;
 
 use super::channel::SessionMessage;
-use super::end::SessionEnd;
 use super::partners::RankProcess;
+use super::session_end::SessionEnd;
 use crate::document::{DocumentState, Origin};
 use crate::exit::Exit;
 use crate::fault::Fault;

@@ -12,28 +12,28 @@
 //!
 //! * `kind` what a kind of measurement says of itself: its options, its words, its document; `caller` what a run is given beside;
 //! * `channel` what a session tells, frame by frame; `watch` starts a session, hears it, ends it and leaves the launch; `partners` whether the other ranks' sessions are there;
-//! * `end` how a session ended and why that is too early, in words; `before` what its end means where the ranks had not met;
-//! * `known` what a supervisor has heard, and the document that it keeps; `supervisor` its steps from the first to the last;
+//! * `session_end` how a session ended and why that is too early, in words; `before` what its end means where the ranks had not met;
+//! * `session_state` what a supervisor has heard, and the document that it keeps; `supervisor` its steps from the first to the last;
 //! * `rank_session` those of a session; `place` where its rank belongs, before MPI is started.
 
 mod before;
 mod caller;
 mod channel;
-mod end;
 mod kind;
-mod known;
 mod partners;
 mod place;
 mod rank_session;
+mod session_end;
+mod session_state;
 mod supervisor;
 mod watch;
 
 pub use caller::Caller;
 pub use channel::SessionMessage;
-pub use end::{SessionEnd, signal_name};
 pub use kind::{PlaceAsked, RankSession, SessionJournal, SessionOutcome, Supervised, SupervisedRun};
 pub use partners::RankProcess;
 pub use place::{RankLocation, apart, place_on_node};
+pub use session_end::{SessionEnd, signal_name};
 
 use ranks::Launch;
 

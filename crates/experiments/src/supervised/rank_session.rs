@@ -4,11 +4,11 @@
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use ::launch::Agreement;
 use device::{Device, DeviceId};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Mpi, Single, ThreadLevel};
 use rustix::process::{Signal, set_parent_process_death_signal};
+use startup::Agreement;
 use topo::Topology;
 
 use super::channel::{SessionMessage, tell};
@@ -28,7 +28,7 @@ use crate::watchdog::{NOT_OPEN, Watchdog};
 /// The kernel refuses.
 pub(super) fn prepare_process() -> Result<(), Fault> {
     // Before there is another thread, of ours or of a driver: it may change the environment.
-    ranks::gtl::bring_in();
+    ranks::cray_gtl::bring_in();
     // One that hangs in MPI when a launcher kills its supervisor would stay for ever.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(Fault::no_result)
 }
@@ -118,7 +118,7 @@ impl<K: Supervised> RankSession<'_, K> {
             self.told(work(Some((&mpi, &library)), Agreement::new(&mut comm, timeout, CODES)))
         };
         let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
-        let has_left = !was_late && ::launch::leave(mpi, self.say);
+        let has_left = !was_late && startup::leave(mpi, self.say);
         match ended {
             Ok(()) if has_left => Ok(()),
             // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.

@@ -3,9 +3,9 @@
 use ranks::Launch;
 
 use super::caller::Caller;
-use super::end::SessionEnd;
 use super::kind::{SessionOutcome, Supervised, SupervisedRun};
-use super::known::KnownSession;
+use super::session_end::SessionEnd;
+use super::session_state::KnownSession;
 use super::watch::{SessionProcess, SilenceLimits};
 use crate::document::DocumentState;
 use crate::exit::Exit;

@@ -14,10 +14,10 @@ use ranks::{Launch, Launcher};
 
 use super::before::Before;
 use super::channel::{SESSION, hear, pair};
-use super::end::SessionEnd;
 use super::kind::{MessageOf, Supervised};
-use super::known::KnownSession;
 use super::partners::{Partners, RankProcess};
+use super::session_end::SessionEnd;
+use super::session_state::KnownSession;
 use crate::fault::Fault;
 use crate::signals::Signals;
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use exchange::{DeviceOperation, Expectation, MessageOptions, MessagePattern, PairsAsked};
 use experiments::options::Backend;
 use experiments::supervised::PlaceAsked;
+use mpi::{DeviceOperation, Expectation, MessageOptions, MessagePattern, PairsAsked};
 use placement::{RowsBy, Selection};
 use ranks::ThreadLevel;
 use stats::IdList;

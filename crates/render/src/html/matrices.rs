@@ -1,7 +1,7 @@
 //! Matrices as tables whose cells have the colour of their figure: one scale a direction, the value in the cell and, with its interval, under the pointer; what the platform
 //! declares near has a frame. Ranks that are at once, more and more, are curves (`contention`), and latency beside traffic is one too (`loaded`).
 
-use analysis::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::{Compares, Matrix};
 use stats::IdSet;

@@ -1,6 +1,6 @@
 //! A matrix of more cores than fit a page: neighbours together in bands, each figure the median over the pairs of two bands. Every pair is in the document.
 
-use analysis::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::Matrix;
 use stats::interval::median;

@@ -3,7 +3,7 @@
 //!
 //! Nothing that is wrong is left out for room: problems, warnings and how the run ended stand whatever their number. [`table`](super::table()) has all.
 
-use analysis::matrix_figures::MatrixFigures;
+use analysis::matrix_analysis::MatrixFigures;
 use analysis::reference::Reference;
 use report::Document;
 use report::case::CaseStatus;
@@ -13,8 +13,8 @@ use super::page::{Page, Tone};
 use super::plane::{LEGEND, caption};
 use super::table::{Style, has_own_tables, verdict};
 use super::{
-    closing, contention, curve, fits, groups, kernels, laplace, matrix, moving, nodes, pieces, places, rates, remarks,
-    title, together, words,
+    closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places, rates,
+    remarks, title, together, words,
 };
 
 /// The lines of a screen.
@@ -49,7 +49,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     let several = document.ranks.len() > 1;
     if !document.matrices.is_empty() {
         add("kernels", 1, &|page| kernels::draw(document, page));
-        add("fits", 1, &|page| fits::draw(document, page));
+        add("fits", 1, &|page| line_fit_table::draw(document, page));
         for found in &document.matrices {
             let prefix = if document.matrices.len() > 1 { format!("{}: ", found.title) } else { String::new() };
             if found.compares == Compares::Loaded {
@@ -83,7 +83,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         if has_letters {
             add("curve", 1, &|page| curve::draw(document, page));
         }
-        add("fits", 3, &|page| fits::draw(document, page));
+        add("fits", 3, &|page| line_fit_table::draw(document, page));
         match &document.ranks[..] {
             [] => {}
             _ if groups::is_sweep(document) => {

@@ -6,9 +6,9 @@ use report::conditions::{ClockRange, Conditions};
 use report::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
 use stats::{IdSet, units};
 
-use super::alike::{self, alike};
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use super::row_folding::{self, alike};
 use super::{hosts, words};
 use report::{Document, Known};
 
@@ -50,10 +50,10 @@ fn on_several_nodes(document: &Document, page: &mut Page) {
         let devices = document.devices.iter().filter(|device| device.node == node);
         devices.map(|device| columns.cells(device, false)).collect::<Vec<_>>()
     };
-    let (ways, others) = alike::shown(alike(document, of_node));
+    let (ways, others) = row_folding::shown(alike(document, of_node));
     let mut grid = columns.grid(&[], false);
     for way in ways {
-        grid.caption(alike::on(document, &way.nodes));
+        grid.caption(row_folding::on(document, &way.nodes));
         way.what.into_iter().for_each(|cells| grid.row(cells, Vec::new()));
     }
     if let Some(others) = others {
@@ -174,7 +174,7 @@ fn notes(document: &Document) -> Vec<String> {
                 false => format!("{which}: "),
                 // The same ones of each of these nodes, or as many as there are.
                 true if nodes.len() * indices.len() == devices.len() => {
-                    format!("{which} {}: ", alike::on(document, &nodes))
+                    format!("{which} {}: ", row_folding::on(document, &nodes))
                 }
                 true => format!("{} of {all} devices: ", devices.len()),
             }

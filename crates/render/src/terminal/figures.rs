@@ -4,7 +4,7 @@ use report::Document;
 use stats::summary::Summary;
 
 use super::numbers::{self, RateDecimals, TimeUnit};
-use super::shown::{Shown, of_result};
+use super::visible_cells::{Shown, of_result};
 
 /// Where the terminal is narrow the 99th percentile is the first to go, then the share of the bound, then the deviation. All are in
 /// the document.

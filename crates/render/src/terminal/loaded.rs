@@ -1,7 +1,7 @@
 //! The curve of loaded latency: a line a point, the traffic as measured beside the latency, and how many times the idle latency that is.
 
 use analysis::latency_curves::{Figures, figures};
-use analysis::matrix_figures::CellFigure;
+use analysis::matrix_analysis::CellFigure;
 use report::Document;
 use report::matrix::Matrix;
 use stats::IdSet;

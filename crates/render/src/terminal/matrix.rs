@@ -3,7 +3,7 @@
 //! Behind each figure stands how far it is from the best of the table, by shades: a reader sees the pattern before the numbers, also without colour.
 //! A GPU's own memory among pairs of GPUs has none: no pair is to come near it.
 
-use analysis::matrix_figures::{CellFigure, MatrixFigures, Plane};
+use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::{Compares, Matrix};
 

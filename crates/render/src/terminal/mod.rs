@@ -4,9 +4,8 @@
 //! * `place` what a terminal shows of a placement document, `trial` of a trial document, `mpi` of one about MPI, `doctor` of a node's settings;
 //! * `brief` what a terminal shows on a screen, with the `curve` of a sweep; `table` all that there is: `title`, `settings`, `devices`, the only `rank` (or its `sweep`), or the `places` of
 //!   several and their figures, a row a rank (`ranks`), `remarks` on them, `nodes`, `together`, `contention`, `closing`, each a
-//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `fits` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
+//!   section of the `page`; a `matrix` (figures as `plane` shows them, of many cores in `bands`, a curve of `loaded` latency; `kernels` that compute), or the `line_fit_table` of a sweep, where the document has one. Of many ranks and nodes `picked` says which are shown; `alike` shows nodes that are alike once.
 
-mod alike;
 mod bands;
 mod brief;
 mod closing;
@@ -15,12 +14,12 @@ mod curve;
 mod devices;
 mod doctor;
 mod figures;
-mod fits;
 pub mod grid;
 mod groups;
 mod hosts;
 mod kernels;
 mod laplace;
+mod line_fit_table;
 mod loaded;
 mod matrix;
 mod missing;
@@ -31,7 +30,6 @@ mod mpi_threads;
 mod nodes;
 mod numbers;
 pub mod page;
-mod picked;
 mod pieces;
 mod place;
 mod place_answer;
@@ -39,18 +37,20 @@ mod placement;
 mod places;
 mod plane;
 mod rank;
+mod rank_selection;
 mod ranks;
 mod rates;
 mod reference;
 mod remarks;
+mod row_folding;
 mod settings;
-mod shown;
 mod status;
 mod sweep;
 mod table;
 mod title;
 mod together;
 mod trial;
+mod visible_cells;
 mod words;
 
 pub use brief::brief;

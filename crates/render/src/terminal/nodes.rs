@@ -15,7 +15,7 @@ use super::grid::TextGrid;
 use super::groups::{groups, is_sweep};
 use super::numbers::{self, RateDecimals};
 use super::page::{Page, Tone};
-use super::{hosts, picked, words};
+use super::{hosts, rank_selection, words};
 
 /// More different outliers, or values of a fact, than this are not all named.
 const MOST_NAMED: usize = 12;
@@ -54,8 +54,8 @@ fn rates(document: &Document) -> TextGrid {
     let mut grid = TextGrid::new(3, &header);
     for (caption, case) in cases {
         grid.caption(caption);
-        let picked = picked::nodes(document, case);
-        for row in picked::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node)) {
+        let picked = rank_selection::nodes(document, case);
+        for row in rank_selection::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node)) {
             node_row(document, case, row, decimals, &mut grid);
         }
         if let Some(more) = picked.more("node", "mean ", decimals) {
@@ -96,7 +96,7 @@ type Who = (u32, Option<u32>);
 fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     let mut off: BTreeMap<Who, Vec<f64>> = BTreeMap::new();
     for OutlierNode { node, rank, bytes_per_s, median_bytes_per_s, .. } in
-        document.cases.iter().flat_map(picked::outliers)
+        document.cases.iter().flat_map(rank_selection::outliers)
     {
         off.entry((*node, *rank)).or_default().push(bytes_per_s / median_bytes_per_s);
     }

@@ -13,7 +13,7 @@ use stats::units::size;
 use super::grid::TextGrid;
 use super::numbers::TimeUnit;
 use super::page::{Page, Tone};
-use super::shown::{Shown, shown};
+use super::visible_cells::{Shown, shown};
 use super::words;
 use crate::{digits, names};
 

@@ -10,9 +10,9 @@ use report::device::{self, Device, DeviceKind};
 use report::rank::Rank;
 use report::result::RankResult;
 
-use super::alike::{self, alike};
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use super::row_folding::{self, alike};
 use super::{hosts, placement, words};
 
 /// A row: its cells, and whether something was not as asked.
@@ -37,10 +37,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         false => format!("Placement on {}", ways.first().map_or("", |way| first_host(document, way.nodes.first()))),
     };
     page.line(Tone::Title, heading);
-    let (ways, others) = alike::shown(ways);
+    let (ways, others) = row_folding::shown(ways);
     for way in ways {
         if several {
-            grid.caption(alike::on(document, &way.nodes));
+            grid.caption(row_folding::on(document, &way.nodes));
         }
         for (cells, otherwise) in way.what {
             let mark = otherwise.then(|| (Tone::Bad, "NOT AS ASKED".to_owned()));

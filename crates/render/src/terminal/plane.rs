@@ -1,6 +1,6 @@
 //! How the figures of a plane are shown in a table: the caption over them, a figure, and the shade behind it that says how far it is from the best.
 
-use analysis::matrix_figures::{CellFigure, Plane};
+use analysis::matrix_analysis::{CellFigure, Plane};
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::units;
 

@@ -9,7 +9,7 @@ use super::figures::{self, Figures};
 use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
-use super::shown::{Shown, shown};
+use super::visible_cells::{Shown, shown};
 use super::{groups, numbers, remarks, sweep, words};
 
 pub(super) fn draw(document: &Document, rank: &Rank, quiet: bool, page: &mut Page) {

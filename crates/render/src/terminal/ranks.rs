@@ -15,8 +15,8 @@ use super::figures::{self, Figures};
 use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
-use super::shown::{Shown, shown};
-use super::{hosts, numbers, picked, words};
+use super::visible_cells::{Shown, shown};
+use super::{hosts, numbers, rank_selection, words};
 
 pub(super) fn draw(document: &Document, page: &mut Page) {
     if document.cases.is_empty() {
@@ -79,7 +79,7 @@ fn rows<'a>(
     labels: &Labels,
     grid: &mut TextGrid,
 ) -> Vec<&'a report::result::BlockSample> {
-    let picked = picked::ranks(document, case);
+    let picked = rank_selection::ranks(document, case);
     let mut said: Vec<(Tone, String, IdSet)> = Vec::new();
     let mut timed = Vec::new();
     for rank in &document.ranks {
@@ -118,8 +118,10 @@ fn rows<'a>(
 }
 
 pub(super) fn all_flags(document: &Document) -> impl Iterator<Item = Flag> + '_ {
-    let shown =
-        document.cases.iter().flat_map(|case| case.ranks.iter().map(|result| super::shown::of_result(case, result)));
+    let shown = document
+        .cases
+        .iter()
+        .flat_map(|case| case.ranks.iter().map(|result| super::visible_cells::of_result(case, result)));
     shown.flat_map(|shown| match shown {
         Shown::Numbers { flags, .. } => flags.to_vec(),
         Shown::Words { .. } => Vec::new(),

@@ -10,7 +10,7 @@ use stats::summary::Summary;
 use super::grid::TextGrid;
 use super::groups::groups;
 use super::page::{Page, Tone};
-use super::shown::{Shown, shown};
+use super::visible_cells::{Shown, shown};
 use super::words;
 use crate::{digits, names};
 

@@ -14,7 +14,7 @@ use stats::IdSet;
 use stats::units;
 
 use super::page::{Page, Tone};
-use super::shown::{Shown, of_result};
+use super::visible_cells::{Shown, of_result};
 use super::{placement, places, words};
 
 /// Something to say of a rank.

@@ -18,7 +18,7 @@ use super::grid::TextGrid;
 use super::groups::{Group, groups};
 use super::numbers::{self, RateDecimals, TimeUnit};
 use super::page::{Page, Tone};
-use super::shown::{Shown, shown};
+use super::visible_cells::{Shown, shown};
 use super::words;
 
 pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {

@@ -7,8 +7,8 @@ use report::Document;
 
 use super::page::{Page, Tone};
 use super::{
-    closing, contention, devices, fits, groups, kernels, laplace, matrix, moving, nodes, picked, pieces, places, rank,
-    ranks, reference, remarks, settings, title, together,
+    closing, contention, devices, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places,
+    rank, rank_selection, ranks, reference, remarks, settings, title, together,
 };
 
 /// Whether its figures are no copies between memory and devices, so that tables of their own have them: halos, small pieces, touches.
@@ -43,7 +43,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     if !document.matrices.is_empty() {
         kernels::draw(document, &mut page);
         document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
-        fits::draw(document, &mut page);
+        line_fit_table::draw(document, &mut page);
         if !style.quiet {
             devices::draw(document, &mut page);
         }
@@ -61,14 +61,14 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
         closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
         return page.finish(style.color);
     }
-    fits::draw(document, &mut page);
+    line_fit_table::draw(document, &mut page);
     match &document.ranks[..] {
         [] => {}
         [only] => rank::draw(document, only, style.quiet, &mut page),
         several => {
             places::draw(document, &mut page);
             if groups::is_sweep(document) {
-                let shown = picked::sweeps(document);
+                let shown = rank_selection::sweeps(document);
                 let of_shown = several.iter().filter(|rank| shown.rows.contains(&rank.rank));
                 of_shown.for_each(|each| rank::draw(document, each, style.quiet, &mut page));
                 if shown.left_out > 0 {

@@ -1,6 +1,6 @@
 //! What is said of copies beside the CPU's traffic, and of GPUs at once, on given figures: who loses, against what, and where that cannot be told.
 
-use analysis::matrix_figures::verdict;
+use analysis::matrix_analysis::verdict;
 use report::Document;
 use report::Known;
 use report::case::Order;

@@ -1,7 +1,7 @@
 //! How often what is said of ranks at once, of copies beside traffic and of pairs of GPUs is wrong, and how often it is found: simulated figures over the code
 //! that decides. Figures scatter in several shapes, because those of machines do; nothing in a decision may depend on the shape.
 
-use analysis::matrix_figures::verdict;
+use analysis::matrix_analysis::verdict;
 use report::case::{Case, Order};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::settings::{Direction, MemoryKind};

@@ -1,6 +1,6 @@
 //! GPUs that were throttled, shared, or behind a narrow link: what the first lines say of them, and that it is taken for the cause of a low figure.
 
-use analysis::held_back::said;
+use analysis::throttling::said;
 use report::conditions::{Conditions, HeldBack, Limit};
 use report::device::{Coherence, ReadWhen};
 use report::{Document, Known};

@@ -1,6 +1,6 @@
 //! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where the platform is wrong.
 
-use analysis::matrix_figures::verdict;
+use analysis::matrix_analysis::verdict;
 use render::terminal::{Style, table};
 use report::document::PlatformKind;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};

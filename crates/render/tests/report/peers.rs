@@ -1,6 +1,6 @@
 //! What is said and shown of copies between GPUs: pairs, each GPU's own memory apart from them, and copies of all at once.
 
-use analysis::matrix_figures::verdict;
+use analysis::matrix_analysis::verdict;
 use render::terminal::{Style, table};
 use report::case::{Order, Timing};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};

@@ -9,8 +9,8 @@ mod grid;
 use ::svg::Anchor;
 
 use super::columns::{Columns, Count, Levels};
-use super::lettering::Font;
 use super::look::Look;
+use super::text_metrics::Font;
 pub(super) use grid::Panel;
 
 /// Around the contents of a block, px.

@@ -4,8 +4,8 @@
 
 use super::block::{Block, Line, Panel};
 use super::columns::Level;
-use super::lettering::Font;
 use super::look::Look;
+use super::text_metrics::Font;
 use crate::model::{Gpu, Locality, Rung, Topology};
 use crate::nics::Nic;
 use crate::text::cores::cores;

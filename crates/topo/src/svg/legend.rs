@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::block::{Block, Line, Panel, Size};
-use super::lettering::Font;
 use super::look::Look;
 use super::pus::{Pus, state};
+use super::text_metrics::Font;
 use crate::model::{NodeKind, NumaNode};
 use crate::survey::Survey;
 

@@ -11,8 +11,8 @@ use stats::IdSet;
 use stats::units::rate;
 
 use super::block::{Block, Line, Panel, Size, Wire};
-use super::lettering::Font;
 use super::look::Look;
+use super::text_metrics::Font;
 use crate::interconnect::Fabric;
 use crate::model::Gpu;
 use crate::survey::Survey;

@@ -4,9 +4,9 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use super::block::{Block, Line, Panel};
-use super::lettering::Font;
 use super::look::Look;
 use super::pus::listed;
+use super::text_metrics::Font;
 use crate::model::{NodeKind, NumaNode};
 use crate::survey::Survey;
 use crate::text::layout::ids;

@@ -6,8 +6,8 @@ use stats::IdSet;
 
 use super::block::{Block, Panel, Size};
 use super::columns::Level;
-use super::lettering::Font;
 use super::look::Look;
+use super::text_metrics::Font;
 use crate::model::{Core, PuStatus, Topology};
 use crate::text::layout::ids;
 

@@ -4,7 +4,6 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use ::launch::{Agreement, ProcessRefusal};
 use device::{Device, DeviceId, PeerCopier, PeerEnd, PlatformKind};
 use engine::Bound;
 use experiments::backends::FoundPlatform;
@@ -13,6 +12,7 @@ use experiments::watchdog::NOT_OPEN;
 use experiments::{Exit, Fault, read};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, LaunchSize, Mpi, ThreadLevel};
+use startup::{Agreement, ProcessRefusal};
 use stats::PciAddress;
 use stats::stop::{Patience, StopRule};
 use topo::Topology;

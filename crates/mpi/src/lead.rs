@@ -18,11 +18,11 @@ use stats::stop::StopRule;
 
 use crate::carried::{Carried, WINDOW_NS};
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases};
+use crate::command::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
 use crate::fault::ExchangeFault;
 use crate::follow::{MessageRank, NAP, doing};
-use crate::found::{CaseFound, CountedBytes, MessageResults, MessageStep, PairFound, RankSeen};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
-use crate::order::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
+use crate::results::{CaseFound, CountedBytes, MessageResults, MessageStep, PairFound, RankSeen};
 
 /// What is measured, and how long.
 #[derive(Clone, Debug)]

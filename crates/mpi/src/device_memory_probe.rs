@@ -5,7 +5,7 @@ use device::{BytePattern as Bytes, Mismatch};
 
 use crate::calls::Halves;
 use crate::case::MessagePath;
-use crate::end::MessageEnd;
+use crate::endpoint::MessageEnd;
 use crate::fault::ExchangeFault;
 use crate::operation::{DeviceOperation, POISON, WrongBytes};
 

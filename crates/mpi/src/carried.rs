@@ -13,7 +13,7 @@ use engine::clock;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{MessageCase, MessagePattern};
-use crate::end::{MessageEnd, warm_rounds};
+use crate::endpoint::{MessageEnd, warm_rounds};
 use crate::fault::ExchangeFault;
 use crate::host_adapters::HostAdapters;
 

@@ -3,7 +3,7 @@
 use stats::PciAddress;
 use topo::LinkCounters;
 
-use crate::found::GpuLinkBytes;
+use crate::results::GpuLinkBytes;
 
 /// Counters of this rank's GPU, and of those of the others on its node.
 pub(crate) struct PairCounters {

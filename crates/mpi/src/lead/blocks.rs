@@ -10,9 +10,9 @@ use stats::stop::{self, StopReason};
 
 use super::{BLOCK_NS, FEW_ROUNDS, LONG_BLOCK_NS, MOST_ROUNDS, Work};
 use crate::case::{MessageCase, MessagePath};
+use crate::command::{MessageAnswer, MessageOrder};
 use crate::fault::ExchangeFault;
-use crate::found::CaseFound;
-use crate::order::{MessageAnswer, MessageOrder};
+use crate::results::CaseFound;
 
 /// What a block came to.
 struct Took {

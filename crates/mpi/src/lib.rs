@@ -9,11 +9,11 @@
 //! ```
 //!
 //! * `run` from [`MessageOptions`] to the document: give them to `experiments::supervised::run` as one rank of a launch;
-//! * `case` what is measured: a path, a pattern, a size; `found` what came of it;
-//! * `memory` one rank's memory, on the host and on its device; `end` its calls of MPI, `attempt` those that MPI may not survive (`operation`);
+//! * `case` what is measured: a path, a pattern, a size; `results` what came of it;
+//! * `memory` one rank's memory, on the host and on its device; `endpoint` its calls of MPI, `device_memory_probe` those that MPI may not survive (`operation`);
 //! * `carried` what each network adapter (`host_adapters`) counted while messages went between hosts; `link_counters` what GPUs' links did;
 //! * `gpu_thread` a thread of a rank that copies to its device beside the messages;
-//! * `order` what the leader tells the ranks; `lead` and `follow` do it;
+//! * `command` what the leader tells the ranks; `lead` and `follow` do it;
 //! * `verdict` what it comes to: pure.
 //!
 //! The engine does not run these cases: the two ranks of an exchange must do the same number of rounds, whatever a clock or a signal says, or one of them waits for
@@ -22,27 +22,27 @@
 //!
 //! Left out: where ranks go (placement), the document's words (analysis), how counters are read (topo).
 
-mod attempt;
 mod calls;
 mod carried;
 mod case;
-mod end;
+mod command;
+mod device_memory_probe;
+mod endpoint;
 mod fault;
 mod follow;
-mod found;
 mod gpu_thread;
 mod host_adapters;
 mod lead;
 mod link_counters;
 mod memory;
 mod operation;
-mod order;
+mod results;
 mod run;
 mod sync;
 pub mod verdict;
 
 pub use carried::{Carried, PerByte};
 pub use case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern};
-pub use found::{CaseFound, CountedBytes, GpuLinkBytes, MessageResults, MessageStep, PairFound, RankSeen};
 pub use operation::{Attempt, AttemptOutcome, DeviceOperation, WrongBytes};
+pub use results::{CaseFound, CountedBytes, GpuLinkBytes, MessageResults, MessageStep, PairFound, RankSeen};
 pub use run::{Expectation, MessageOptions, MessageRanks, PairsAsked, RankFacts, ThreadSpot};

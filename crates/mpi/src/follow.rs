@@ -10,14 +10,14 @@ use ranks::{Communicator, Exchange};
 
 use crate::carried::carry;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath};
-use crate::end::MessageEnd;
+use crate::command::{MessageAnswer, MessageOrder, read, write};
+use crate::endpoint::MessageEnd;
 use crate::fault::ExchangeFault;
-use crate::found::{CountedBytes, GpuLinkBytes, MessageResults, MessageStep, RankSeen};
 use crate::gpu_thread::GpuThread;
 use crate::host_adapters::HostAdapters;
 use crate::link_counters::PairCounters;
 use crate::memory::MessageMemory;
-use crate::order::{MessageAnswer, MessageOrder, read, write};
+use crate::results::{CountedBytes, GpuLinkBytes, MessageResults, MessageStep, RankSeen};
 
 /// How long a rank sleeps that has nothing to do: not so long that a block waits for it.
 pub(crate) const NAP: Duration = Duration::from_micros(100);

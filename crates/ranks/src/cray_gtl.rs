@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::trust;
+use crate::file_ownership;
 
 /// The variable that asks for it.
 pub const ASKS: &str = "MPICH_GPU_SUPPORT_ENABLED";
@@ -80,7 +80,7 @@ fn candidates(variables: &[(OsString, OsString)]) -> Vec<PathBuf> {
 fn open(path: &Path) -> Result<(), String> {
     // A bare name is the dynamic linker's to find, as a driver's is.
     if path.components().count() > 1 {
-        trust::may_open(path).map_err(|why| why.to_string())?;
+        file_ownership::may_open(path).map_err(|why| why.to_string())?;
     }
     // MPI looks for its functions as long as the process lives.
     plugin::keep_open(path)

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{COPY_BYTES, GpuThreadAt};
 use crate::fault::ExchangeFault;
-use crate::found::RankSeen;
 use crate::memory::MessageMemory;
+use crate::results::RankSeen;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{Receiver, Sender, channel};

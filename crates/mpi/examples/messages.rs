@@ -5,13 +5,13 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints what it found")]
 
-use exchange::{MessageOptions, MessagePattern};
 use experiments::began::Began;
 use experiments::document::Origin;
 use experiments::journal::FinishedRun;
 use experiments::options::Backend;
 use experiments::supervised::{Caller, PlaceAsked, run};
 use experiments::{Exit, Fault};
+use mpi::{MessageOptions, MessagePattern};
 use ranks::Launch;
 use report::MpiDocument;
 use report::document::Tool;

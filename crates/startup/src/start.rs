@@ -1,6 +1,6 @@
 //! MPI, started from the plug-in of this launch, unless that is certain to make N runs of one.
 
-use ranks::gtl::Gtl;
+use ranks::cray_gtl::Gtl;
 use ranks::{Launch, Mpi, PluginError, ThreadLevel, World, WorldError};
 
 use crate::plugins;

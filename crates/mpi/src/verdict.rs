@@ -10,8 +10,8 @@ use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
 use crate::case::{MessageCase, MessagePath, MessagePattern};
-use crate::found::{CaseFound, CountedBytes, PairFound};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
+use crate::results::{CaseFound, CountedBytes, PairFound};
 
 /// Whether MPI takes device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

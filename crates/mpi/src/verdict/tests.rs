@@ -1,8 +1,8 @@
 //! What each witness says, and what two of them come to.
 
 use super::*;
-use crate::found::GpuLinkBytes;
 use crate::operation::WrongBytes;
+use crate::results::GpuLinkBytes;
 
 const MIB: usize = 1 << 20;
 

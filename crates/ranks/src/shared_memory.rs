@@ -2,7 +2,7 @@
 //!
 //! The first process makes the file, for its user alone (mode 0600) and under a random name, and writes all of it: a full tmpfs is an
 //! error here and not a SIGBUS later. The others open it by name, and refuse one that is not theirs. Once all have it mapped nobody
-//! needs the name, so it is removed; until then every member removes it when it is dropped. Where all are killed before, the next launch removes it ([`left`]).
+//! needs the name, so it is removed; until then every member removes it when it is dropped. Where all are killed before, the next launch removes it ([`stale_files`]).
 //!
 //! Everything in it is atomic words (`sys::shared`). What they mean is said
 //! by `processes`; nothing here waits. A process that dies leaves no lock behind because there is none.
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use sys::shared::Shared;
 
-use crate::left;
+use crate::stale_files;
 
 /// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing else.
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
@@ -112,11 +112,11 @@ impl Page {
 
     fn create_at(folder: &Path, size: usize) -> io::Result<(PathBuf, Self)> {
         // tempfile opens with O_EXCL and mode 0600; dropped before `keep`, it removes what it made.
-        left::sweep(folder, PREFIX);
+        stale_files::sweep(folder, PREFIX);
         let mut file = tempfile::Builder::new().prefix(PREFIX).rand_bytes(16).tempfile_in(folder)?;
         let bytes = bytes_for(size);
         file.write_all(&vec![0; bytes])?;
-        left::hold(file.as_file());
+        stale_files::hold(file.as_file());
         let mut page = Self::map(file.as_file(), bytes, size)?;
         page.words.word(SIZE_AT).store(size as u64, Ordering::Relaxed);
         page.words.word(MARK_AT).store(MARK, Ordering::Release);

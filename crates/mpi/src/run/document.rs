@@ -20,8 +20,8 @@ use super::matrix;
 use super::options::MessageOptions;
 use crate::carried::{Carried, PerByte};
 use crate::case::{GpuThreadAt, MessagePath};
-use crate::found::{CaseFound, MessageResults, PairFound, RankSeen};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
+use crate::results::{CaseFound, MessageResults, PairFound, RankSeen};
 use crate::verdict;
 
 /// Variables that decide how an MPI library sends: shown as they were set.

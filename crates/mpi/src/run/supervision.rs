@@ -17,8 +17,8 @@ use super::facts::MessageRanks;
 use super::options::{Expectation, MessageOptions};
 use super::session;
 use crate::case::{MessageCase, MessagePath, MessagePattern};
-use crate::found::{MessageResults, MessageStep, PairFound};
 use crate::operation::{Attempt, AttemptOutcome, DeviceOperation};
+use crate::results::{MessageResults, MessageStep, PairFound};
 use crate::verdict::{Awareness, Transport, verdict};
 
 impl Supervised for MessageOptions {
@@ -208,7 +208,7 @@ fn near(document: &mut MpiDocument) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::CaseFound;
+    use crate::results::CaseFound;
 
     fn pair(ranks: [usize; 2], attempts: Vec<Attempt>) -> PairFound {
         let case = MessageCase { path: MessagePath::Host, pattern: MessagePattern::PingPong, bytes: 8 };

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::carried::PerByte;
 use crate::case::{MessageCase, MessagePath};
 use crate::fault::ExchangeFault;
-use crate::found::{CountedBytes, RankSeen};
 use crate::gpu_thread::Copied;
 use crate::operation::{AttemptOutcome, DeviceOperation, WrongBytes};
+use crate::results::{CountedBytes, RankSeen};
 
 /// What a rank is to do; all but the last with another rank, which is told the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
