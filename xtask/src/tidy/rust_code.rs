@@ -29,6 +29,41 @@ pub fn code_only(text: &str) -> String {
     code
 }
 
+/// A string literal.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// What it says: a line that goes on in the next is one, and an escaped quote is a quote.
+    pub text: String,
+    /// `@"…"`: what a test's output is to be.
+    pub is_snapshot: bool,
+}
+
+/// The string literals of `text`, those in comments left out.
+pub fn literals(text: &str) -> Vec<Literal> {
+    let chars: Vec<char> = text.chars().collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < chars.len() {
+        let end = skip(&chars, at);
+        if end > at && matches!(chars[at], '"' | 'r') {
+            let is_snapshot = at > 0 && chars[at - 1] == '@';
+            found.push(Literal { text: unescaped(&chars[at..end]), is_snapshot });
+        }
+        at = end.max(at + 1);
+    }
+    found
+}
+
+/// What a literal says, for whoever looks for words in it.
+fn unescaped(literal: &[char]) -> String {
+    let text: String = literal.iter().collect();
+    let text = text.strip_prefix('r').unwrap_or(&text).trim_matches('#');
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let mut lines = text.split("\\\n");
+    let first = lines.next().unwrap_or_default().to_owned();
+    let whole = lines.fold(first, |whole, line| whole + line.trim_start());
+    whole.replace("\\n", "\n").replace("\\\"", "\"")
+}
+
 /// Where the comment or literal that starts at `at` ends; `at` itself when none starts there.
 fn skip(chars: &[char], at: usize) -> usize {
     let next = |offset: usize| chars.get(at + offset).copied();
@@ -109,6 +144,15 @@ mod tests {
         assert_eq!(words(r#"a "b \" c" d"#), ["a", "d"]);
         assert_eq!(words(r##"a r#"b " \ c"# d"##), ["a", "d"]);
         assert_eq!(words(r#"a br"\" d"#), ["a", "b", "d"]);
+    }
+
+    #[test]
+    fn literals_say_what_they_say_and_those_in_comments_are_none() {
+        let text = r##"// "a"
+            b("c \
+                d \"e\"", @r#"f"#, 'g')"##;
+        let literal = |text: &str, is_snapshot| Literal { text: text.to_owned(), is_snapshot };
+        assert_eq!(literals(text), [literal("c d \"e\"", false), literal("f", true)]);
     }
 
     #[test]
