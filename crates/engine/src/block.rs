@@ -141,6 +141,12 @@ impl Rank {
         })
     }
 
+    /// Whether a block of this work needs no round before it that does not count, once there was one: laying out leaves nothing that a round would pay for, and a round is a block by itself.
+    fn needs_none_before(&self, work: &dyn Work, round_ns: f64) -> bool {
+        let may_be_none = work.calls_before() == 0 && !work.tells_host_time();
+        may_be_none && matches!(self.config.amount, Amount::Adaptive(_)) && Effort::is_one_round(round_ns)
+    }
+
     /// The rounds of this pass's block when the user fixed their number: spread as evenly as they go.
     fn fixed_rounds(&self, pass: u64) -> Option<usize> {
         let Amount::Fixed { reps, .. } = self.config.amount else { return None };
@@ -169,7 +175,11 @@ impl<'a> Warming<'a> {
         let mut work = site.work(case.index, pass)?;
         let warmth = &mut warm[case.index];
         if work.timing() == Timing::Device && *warmth == Warmth::Cold {
-            spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
+            let round_ns = spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
+            // It is as good a round before the first block as one that the host waits for.
+            if rank.needs_none_before(&*work, round_ns) {
+                *warmth = Warmth::Fresh { round_ns };
+            }
         }
         let pace = &mut pace[case.index];
         Ok(Self { rank, work, warmth, pace, timeline, spent, allocation: *allocation })
@@ -181,14 +191,12 @@ impl<'a> Warming<'a> {
         // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64). Where it left none, and a round is
         // a block by itself, the earlier ones were enough, on whatever memory.
         let before = work.calls_before();
-        let may_be_none = before == 0 && !work.tells_host_time() && matches!(rank.config.amount, Amount::Adaptive(_));
-        let none = |round_ns: &f64| may_be_none && Effort::is_one_round(*round_ns);
-        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(&mut *work, warmth, rank.config.amount, none));
+        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(rank, &mut *work, warmth));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
             spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
         }
-        let latest = match earlier.filter(none) {
+        let latest = match earlier.filter(|round_ns| rank.needs_none_before(&*work, *round_ns)) {
             Some(round_ns) => round_ns,
             None => {
                 let rounds = || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
@@ -277,16 +285,11 @@ impl Turn<'_> {
     }
 }
 
-/// Warms a case up on fresh memory; the time one round took last, where that is known. `none`: whether one of such rounds needs none before it, on whatever memory.
-fn warm_up(
-    work: &mut dyn Work,
-    warmth: &Warmth,
-    amount: Amount,
-    none: impl Fn(&f64) -> bool,
-) -> Result<Option<f64>, Failure> {
-    let (rounds, limit_ns) = match (warmth, amount) {
+/// Warms a case up on fresh memory; the time one round took last, where that is known.
+fn warm_up(rank: &Rank, work: &mut dyn Work, warmth: &Warmth) -> Result<Option<f64>, Failure> {
+    let (rounds, limit_ns) = match (warmth, rank.config.amount) {
         (Warmth::Warm { round_ns }, _) => return Ok(Some(*round_ns)),
-        (Warmth::Fresh { round_ns }, _) if none(round_ns) => return Ok(Some(*round_ns)),
+        (Warmth::Fresh { round_ns }, _) if rank.needs_none_before(work, *round_ns) => return Ok(Some(*round_ns)),
         // The round that does not count is the last of them.
         (_, Amount::Fixed { warmup, .. }) => (warmup.saturating_sub(1), u64::MAX),
         (Warmth::Cold, Amount::Adaptive(_)) => (WARM_ROUNDS, WARM_NS),
@@ -303,10 +306,15 @@ fn warm_up(
     Ok(latest)
 }
 
-fn queue_once(work: &mut dyn Work) -> Result<(), Failure> {
+/// Queues a round; how long it took by the device's clock, which is no longer than by the host's.
+fn queue_once(work: &mut dyn Work) -> Result<f64, Failure> {
+    let start = clock::now_ns();
+    let mut marks = [Vec::with_capacity(1), Vec::with_capacity(1)];
     work.hold()?;
     work.enqueue(1)?;
-    work.finish(&mut [Vec::with_capacity(1), Vec::with_capacity(1)])
+    work.finish(&mut marks)?;
+    let took = (clock::now_ns() - start) as f64;
+    Ok(marks.iter().flatten().copied().fold(0.0, f64::max).min(took))
 }
 
 fn timed_round(work: &mut dyn Work) -> Result<f64, Failure> {
