@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use placement::{GpuList, RowsBy, Selection, Strategy};
-use ranks::Launch;
+use launchers::Launch;
 use stats::units::{parse_duration, parse_size, parse_sizes};
 use stats::{IdSet, PciAddress};
 

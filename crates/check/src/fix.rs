@@ -6,10 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use launchers::{BindingRefusal, Situation, binding, through_exec};
+use launchers::{BindingRefusal, Launcher, Situation, binding, through_exec};
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, Observed, PlacementVerdict, judge};
 use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
-use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use launchers::line;
 use launchers::slurm_files::SlurmFiles;
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher, line};
 use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};

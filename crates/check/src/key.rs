@@ -8,7 +8,7 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::process::parent_id;
 
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher};
 use topo::ancestor;
 use topo::running::{Who, environment};
 

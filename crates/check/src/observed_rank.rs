@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use launchers::Situation;
 use launchers::line::LineRank;
+use launchers::{Launch, Launcher, Situation};
 use placement::judge::{JobResources, Observed};
 use placement::nic;
-use ranks::{Launch, Launcher};
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 use topo::gpu_users::GpuUsers;

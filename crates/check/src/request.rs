@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use launchers::Launch;
 use launchers::slurm_files::SlurmFiles;
-use ranks::Launch;
 
 /// Whom to look at, and how.
 #[derive(Clone, Debug)]

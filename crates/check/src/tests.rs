@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use launchers::Situation;
+use launchers::{Launcher, Situation};
 use placement::judge::{FindingKind, PlacementVerdict, judge};
 use placement::nic::NearNic;
-use ranks::Launcher;
 use stats::IdSet;
 use topo::Cgroup;
 use topo::pci_path::PciLevel;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use check::machine::MachineError;
 use check::{CheckError, CheckRequest, Looked, Whom, look};
+use launchers::Launch;
 use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
-use ranks::Launch;
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
@@ -17,7 +17,7 @@ fn asked(whom: Whom) -> CheckRequest {
 }
 
 /// Rank `rank` of two that nobody launched.
-fn of_two(rank: usize) -> Result<CheckRequest, ranks::NoSuchRank> {
+fn of_two(rank: usize) -> Result<CheckRequest, launchers::NoSuchRank> {
     Ok(asked(Whom::Launch(Launch::sensed(|_| None).told(Some(rank), Some(2))?)))
 }
 

@@ -10,8 +10,8 @@
 //! A process on its own that names none drives the first. Ranks that see different GPUs are told by what Slurm says of the step; without it,
 //! a rank that sees one GPU of several is taken for one to which that one was given.
 
+use launchers::Launcher;
 use placement::{GpuList, Selection, SelectionError, Target, TargetId, gpus_of_ranks, verdict};
-use ranks::Launcher;
 use topo::{Start, Topology};
 
 use super::pool::{Pool, PoolOwner};

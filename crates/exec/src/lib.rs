@@ -35,8 +35,8 @@ mod visible;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use launchers::Launch;
 use placement::{GpuList, Target, TargetId};
-use ranks::Launch;
 use stats::IdSet;
 use topo::Start;
 
@@ -233,8 +233,12 @@ mod tests {
     fn a_rank_that_is_to_see_all_gpus_is_bound_near_its_own_and_none_is_hidden()
     -> Result<(), Box<dyn std::error::Error>> {
         let start = lumi_g()?;
-        let launch =
-            Launch { local_rank: Some(3), local_size: Some(8), launcher: ranks::Launcher::Torchrun, ..Launch::ALONE };
+        let launch = Launch {
+            local_rank: Some(3),
+            local_size: Some(8),
+            launcher: launchers::Launcher::Torchrun,
+            ..Launch::ALONE
+        };
         let place = |shows_all| -> Result<(String, bool), ExecError> {
             let setup = plan(&launch, &start, &Asked { shows_all, ..Asked::default() }, &BTreeMap::new())?;
             let hides = setup.variables.iter().any(|(name, _)| name.ends_with("VISIBLE_DEVICES"));

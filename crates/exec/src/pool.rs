@@ -4,7 +4,7 @@
 //! cores in the launcher's place, from what it had to share out: what Slurm's step has, or what the affinity of the launcher's own process
 //! is. That never goes beyond the cgroup's cpuset, and where nobody says what the others have, a rank stays within what is its own.
 
-use ranks::Launcher;
+use launchers::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::ancestor::Ancestor;

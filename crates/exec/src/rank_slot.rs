@@ -3,7 +3,7 @@
 //! Told by the launcher's variables, or by the user where numabench knows none of them. Never guessed: a rank that takes itself for the first
 //! of one shares its cores and its GPU with all others.
 
-use ranks::{Launch, LaunchSize, Launcher};
+use launchers::{Launch, LaunchSize, Launcher};
 
 /// A rank's place among those of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What was done, in one line a rank; the same as shell assignments.
 
-use ranks::LaunchSize;
+use launchers::LaunchSize;
 
 use super::RankSetup;
 
@@ -61,8 +61,8 @@ pub fn assignments(setup: &RankSetup, host: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use launchers::Launcher;
     use placement::Closeness;
-    use ranks::Launcher;
 
     use super::*;
     use crate::machine::{NVIDIA, set, start};

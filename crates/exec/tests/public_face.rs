@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use exec::{Asked, PoolOwner, plan, report};
-use ranks::Launch;
+use launchers::Launch;
 use topo::Start;
 use topo::visibility::{Runtime, Visibility, Visible};
 
@@ -18,7 +18,7 @@ fn another_program_learns_the_place_the_gpu_and_the_variables_of_a_rank() -> Res
     let visible = Visibility { runtime: Runtime::Hip, variables, devices: Some(devices), reason: None, notes };
     let start = Start { topology, visibility: vec![visible], hidden: stats::IdSet::default(), rocr, step: None };
     let launch =
-        Launch { local_rank: Some(3), local_size: Some(8), launcher: ranks::Launcher::Torchrun, ..Launch::ALONE };
+        Launch { local_rank: Some(3), local_size: Some(8), launcher: launchers::Launcher::Torchrun, ..Launch::ALONE };
 
     let setup = plan(&launch, &start, &Asked::default(), &BTreeMap::new())?;
     assert_eq!((setup.slot.local_rank, setup.slot.local_size, setup.drives.len()), (3, 8, 1));

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
+use launchers::Launch;
 use placement::{Selection, Target};
-use ranks::{Communicator, Launch, Single};
+use ranks::{Communicator, Single};
 use stats::flag::TimerFacts;
 use topo::Survey;
 use topo::environment::Environment;

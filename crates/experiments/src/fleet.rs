@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use analysis::node_run::NodeRun;
 use analysis::nodes::{Mark, MissingNode, Nodes, nodes};
-use launchers::host_list;
-use ranks::{Launch, LaunchSize};
+use launchers::{Launch, LaunchSize, host_list};
 use report::document::Tool;
 
 use crate::documents;

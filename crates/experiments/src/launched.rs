@@ -12,9 +12,10 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use launchers::{Launch, Launcher};
 use pingpong::{Followed, RunConfig, RunState, Workers};
 use placement::{NodePlanError, NodeRequest, Plan, Remedies, SelectionError};
-use ranks::{Communicator, Deadline, Launch, Launcher, Mpi, Processes, ThreadLevel, World, WorldPlace};
+use ranks::{Communicator, Deadline, Mpi, Processes, ThreadLevel, World, WorldPlace};
 use report::Document;
 use report::sink::Sink;
 use startup::{

@@ -3,8 +3,8 @@
 //! A line that says another thing than it was written for is worse than none: what is written here is read as `check --launch` reads it, and it is
 //! an answer only where each rank comes out in its place.
 
+use crate::launch::Launcher;
 use placement::NodePlaces;
-use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 

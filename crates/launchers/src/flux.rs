@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::launch::Launcher;
 use placement::NodePlaces;
-use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 use topo::process::PolicyMode;
 

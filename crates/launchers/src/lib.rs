@@ -1,4 +1,4 @@
-//! Launch lines: the ranks that a pasted line would start, and the lines that put ranks in given places.
+//! Launchers: which of them started this process (`launch`), the ranks that a pasted line would start, and the lines that put ranks in given places.
 //!
 //! Reading a line ([`line::read`]):
 //! * `srun`, `open_mpi`, `hydra`, `pals`, `jsrun`, `flux`, `torchrun` a launcher each: its table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the
@@ -25,6 +25,7 @@ pub mod gres_conf;
 mod host_list;
 mod hydra;
 mod jsrun;
+mod launch;
 mod layout;
 pub mod line;
 mod mpi_options;
@@ -59,4 +60,5 @@ pub use dialect::{
     VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
 pub use host_list::host_list;
+pub use launch::{Interface, Launch, LaunchRefusal, LaunchSize, Launcher, NoSuchRank};
 pub use process::{Known, Policy};

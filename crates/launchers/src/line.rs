@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;

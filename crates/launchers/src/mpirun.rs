@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use topo::Topology;
 
 use crate::error::LineError;

@@ -3,8 +3,8 @@
 //! mpiexec(1) of PALS 1.2 to 1.6, and what ALCF documents of Polaris and Aurora ("Running Jobs on Polaris", "Controlling process placement and binding"). `depth`
 //! gives each rank the next so many CPUs, counted by their numbers; a list has a set for each rank.
 
+use crate::launch::Launcher;
 use placement::NodePlaces;
-use ranks::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;

@@ -10,7 +10,7 @@ mod memory;
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 

@@ -4,7 +4,7 @@
 //! each to the NUMA node of the GPU of its local rank, `socket` to the package, `exclusive` to a share of the node's cores, `core-complex` to one L3 of it.
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Gpu;

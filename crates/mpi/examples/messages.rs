@@ -11,8 +11,8 @@ use experiments::journal::FinishedRun;
 use experiments::options::Backend;
 use experiments::supervised::{Caller, PlaceAsked, run};
 use experiments::{Exit, Fault};
+use launchers::Launch;
 use mpi::{MessageOptions, MessagePattern};
-use ranks::Launch;
 use report::MpiDocument;
 use report::document::Tool;
 

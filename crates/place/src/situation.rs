@@ -1,7 +1,6 @@
 //! What is known of the job step that the lines are for: only what this process is told, and nothing for a saved machine.
 
-use launchers::{Situation, Starter};
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher, Situation, Starter};
 use topo::Survey;
 
 use crate::request::PlaceRequest;

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ranks::{Launch, Plugin};
+use launchers::Launch;
+use ranks::Plugin;
 
 use crate::plugins::{VARIABLE, files, order};
 

@@ -9,7 +9,7 @@
 //!
 //! They have no path to an MPI in them: each can be opened where the dynamic linker finds its MPI, which is what loading the MPI's module
 //! does. Those of the launcher's family are tried first, and the first that can be opened is taken; whether it and the launch go together
-//! is then `ranks::launch`'s to say. Left out: looking for an MPI that no module has loaded.
+//! is then `launchers::Launch`'s to say. Left out: looking for an MPI that no module has loaded.
 //!
 //! The one for the standard's interface (MPI 5.0) is every MPI's. Only one is ever opened, because an MPI that is open answers for the next one too,
 //! so what it would be is not looked at first. Where the launcher is surely one family's, it goes before the other family's: that one can only be
@@ -18,7 +18,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use ranks::{Interface, Launch, Launcher, Plugin, PluginError, abi};
+use launchers::{Interface, Launch, Launcher};
+use ranks::{Plugin, PluginError, abi};
 
 /// The variable that names a plug-in.
 pub const VARIABLE: &str = "NUMABENCH_MPI";

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ranks::Launch;
+use launchers::Launch;
 
 use crate::start_watchdog::remedy;
 
@@ -57,7 +57,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Instant;
 
-    use ranks::{Interface, Launcher};
+    use launchers::{Interface, Launcher};
 
     use super::*;
 

@@ -1,7 +1,8 @@
 //! MPI, started from the plug-in of this launch, unless that is certain to make N runs of one.
 
+use launchers::Launch;
 use ranks::cray_gtl::Gtl;
-use ranks::{Launch, Mpi, PluginError, ThreadLevel, World, WorldError};
+use ranks::{Mpi, PluginError, ThreadLevel, World, WorldError};
 
 use crate::plugins;
 
@@ -13,7 +14,7 @@ pub enum StartError {
     NoPlugin(#[from] PluginError),
     /// The launcher, the plug-in and its MPI do not go together.
     #[error(transparent)]
-    Refused(#[from] ranks::LaunchRefusal),
+    Refused(#[from] launchers::LaunchRefusal),
     /// MPI does not start.
     #[error(transparent)]
     Mpi(#[from] WorldError),

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher};
 
 /// Without the line it says the words. A launcher that ends the others with SIGTERM does not end it before it has spoken.
 const WAIT: &str = r#"trap '' TERM; read -r started || printf '%s\n' "$1" >&2"#;

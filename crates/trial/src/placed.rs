@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use exec::{Asked, bind, plan};
 use experiments::Fault;
-use ranks::Launch;
+use launchers::Launch;
 use topo::Start;
 
 use crate::rank_observer::AskedPlace;

@@ -10,7 +10,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher};
 use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use exec::{MemoryWish, environment as here_set};
 use experiments::{Exit, Fault};
+use launchers::Launch;
 use placement::Strategy;
-use ranks::Launch;
 use report::trial::TrialVariant;
 use topo::Start;
 

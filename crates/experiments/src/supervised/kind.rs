@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use launchers::Launch;
 use placement::{Membind, Selection};
-use ranks::Launch;
 use report::document::Status;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

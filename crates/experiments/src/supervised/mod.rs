@@ -35,7 +35,7 @@ pub use partners::RankProcess;
 pub use place::{RankLocation, apart, place_on_node};
 pub use session_end::{SessionEnd, signal_name};
 
-use ranks::Launch;
+use launchers::Launch;
 
 use crate::exit::Exit;
 use crate::fault::Fault;

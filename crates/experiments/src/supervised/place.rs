@@ -1,8 +1,9 @@
 //! Where this rank belongs, before MPI is started: binding comes first, and the GPU's context before MPI_Init. So it is the launcher's word which of its node's
 //! ranks this one is. And where each rank says it is, once they have met.
 
+use launchers::Launch;
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
-use ranks::{Launch, WorldPlace};
+use ranks::WorldPlace;
 use serde::{Deserialize, Serialize};
 use stats::units::counted;
 use stats::{IdList, PciAddress};

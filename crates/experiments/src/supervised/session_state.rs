@@ -169,7 +169,7 @@ mod tests {
         let sink = Sink::open(&path)?;
         let tool = Tool { name: String::new(), version: String::new(), git: None };
         let origin = Origin { tool, argv: Vec::new(), began: Began::now() };
-        let run = SupervisedRun { launch: &ranks::Launch::ALONE, origin: &origin };
+        let run = SupervisedRun { launch: &launchers::Launch::ALONE, origin: &origin };
         let mut known = KnownSession::nothing(&Letters, run, DocumentFile::new(Some(&sink), |_| ()));
         let written = || std::fs::read_to_string(&path).unwrap_or_default();
         known.keep();

@@ -1,6 +1,6 @@
 //! The supervisor of a rank's session, from the first step to the last: it knows what the session was doing when MPI ended it, and rank 0's has the result.
 
-use ranks::Launch;
+use launchers::Launch;
 
 use super::caller::Caller;
 use super::kind::{SessionOutcome, Supervised, SupervisedRun};

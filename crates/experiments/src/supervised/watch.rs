@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ranks::{Launch, Launcher};
+use launchers::{Launch, Launcher};
 
 use super::before::Before;
 use super::channel::{SESSION, hear, pair};

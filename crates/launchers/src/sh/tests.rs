@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ranks::Launcher;
+use crate::launch::Launcher;
 use stats::IdSet;
 
 use crate::follow::follow;

@@ -9,9 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use ::check::{CheckRequest, Looked, Node, Whom};
+use launchers::Launch;
 use launchers::slurm_files::SlurmFiles;
 use placement::judge::PlacementVerdict;
-use ranks::Launch;
 
 use crate::args::check::Check;
 use crate::cmd::check_bandwidth;

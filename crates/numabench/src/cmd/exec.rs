@@ -2,8 +2,8 @@
 
 use ::exec::{become_program, bind, environment, plan, report};
 use ::place::Saved;
+use launchers::Launch;
 use placement::{TargetId, nic};
-use ranks::Launch;
 use trial::rank_observer::{ASKED, AskedPlace, MARK};
 
 use crate::args::exec::Exec;

@@ -1,7 +1,7 @@
 //! `numabench laplace`: Jacobi's iteration over the ranks of a launch; also where there is one rank and no MPI.
 
 use experiments::supervised::{self, Caller};
-use ranks::Launch;
+use launchers::Launch;
 
 use crate::args::laplace::Laplace;
 use crate::exit::Exit;

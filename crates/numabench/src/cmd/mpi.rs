@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use experiments::supervised::{self, Caller};
-use ranks::Launch;
+use launchers::Launch;
 
 use crate::args::mpi::Mpi;
 use crate::exit::Exit;

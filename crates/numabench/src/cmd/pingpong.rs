@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use experiments::driver::RunContext;
 use experiments::launched::{self, Desk};
-use ranks::Launch;
+use launchers::Launch;
 use report::Document;
 
 use crate::args::{FailingFinding, Pingpong};

@@ -5,8 +5,9 @@
 //! Slurm's own libpmi, which needs no `--mpi` at all (Intel MPI's `I_MPI_PMI_LIBRARY`). After `MPI_Init`, [`Launch::agrees`] holds the number of
 //! processes that MPI sees against the number launched, and that settles it whatever was built how.
 
+use ranks::{Flavour, Library};
+
 use super::{Interface, Launch, LaunchSize, Launcher};
-use crate::library::{Flavour, Library};
 
 /// The processes of this launch cannot work as one run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

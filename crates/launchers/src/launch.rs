@@ -10,7 +10,7 @@
 //!
 //! Left out: heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
 //! hand. Where processes stand on their nodes is what the launcher says here; a run of several asks its transport
-//! ([`WorldPlace`](crate::WorldPlace)), which cannot be wrong.
+//! ([`WorldPlace`](ranks::WorldPlace)), which cannot be wrong.
 
 mod binding;
 mod on_node;
