@@ -34,7 +34,7 @@ const PURE: [(&str, bool, &[&str]); 6] = [
     ("numabench-backend-gpu", true, &["in_flight"]),
     ("numabench-device", true, &["pattern::"]),
     ("numabench-sys", true, &["host_memory"]),
-    ("numabench-launchers", true, &["launch::"]),
+    ("numabench-launchers", true, &["launch::", "launcher::"]),
     ("numabench-ranks", true, &["threads::", "local_world::", "library::", "backoff::", "round::"]),
     ("numabench-stats", false, &SIMULATED),
 ];

@@ -3,15 +3,15 @@
 //! A line that says another thing than it was written for is worse than none: what is written here is read as `check --launch` reads it, and it is
 //! an answer only where each rank comes out in its place.
 
-use crate::launch::Launcher;
 use placement::NodePlaces;
 use stats::IdSet;
 use topo::Topology;
 
-use crate::dialect::{Dialect, Situation, say};
+use crate::dialect::Situation;
+use crate::facts::{Proof, Written};
+use crate::launcher::Launcher;
 use crate::line;
 use crate::process::Known;
-use crate::{flux, pals, rankfile};
 
 /// Why a launcher has no option for these places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,48 +37,11 @@ pub fn binding(
     launcher: Launcher,
     situation: &Situation,
 ) -> Result<String, BindingRefusal> {
-    let said = |dialect, before: &str| {
-        let saying = say(topology, places, dialect, situation);
-        saying.cannot.map_or_else(|| Ok(format!("{before}{}", saying.text)), |why| Err(BindingRefusal::Cannot(why)))
-    };
-    let count = places.places.len();
-    let single = places.places.iter().all(|place| place.pus.len() == 1);
-    let (text, read_back) = match launcher {
-        Launcher::Srun => {
-            let text = said(if single { Dialect::SrunMapCpu } else { Dialect::SrunMaskCpu }, "srun ")?;
-            let line = format!("{text} -N1 -n{count} PROGRAM");
-            (text, pus(&line, topology))
-        }
-        Launcher::Hydra => {
-            let text = said(Dialect::Mpich, "")?;
-            let read_back = pus(&text, topology);
-            (text, read_back)
-        }
-        Launcher::Pals => {
-            let text = pals::written(places);
-            let read_back = pus(&text, topology);
-            (text, read_back)
-        }
-        Launcher::Flux => {
-            let text = flux::written(places);
-            let read_back = pus(&text, topology);
-            (text, read_back)
-        }
-        Launcher::Mpirun => {
-            let text = said(Dialect::OpenMpi, "")?;
-            let file = rankfile::parse(&text, "the rankfile", true, topology, &topology.allowed.pus);
-            (text, file.map(|file| file.pus).unwrap_or_default())
-        }
-        // A line for each process.
-        Launcher::Nobody => {
-            let text = said(Dialect::Taskset, "")?;
-            let lines = text.lines().map(|line| line.split("  #").next().unwrap_or_default());
-            let read_back = lines.flat_map(|line| pus(line, topology)).collect();
-            (text, read_back)
-        }
-        Launcher::Jsrun | Launcher::Torchrun | Launcher::Pmi | Launcher::Pmix => {
-            return Err(BindingRefusal::NoWords(launcher));
-        }
+    let write = launcher.facts().writes.ok_or(BindingRefusal::NoWords(launcher))?;
+    let Written { text, proof } = write(topology, places, situation).map_err(BindingRefusal::Cannot)?;
+    let read_back = match proof {
+        Proof::Lines(lines) => lines.iter().flat_map(|line| pus(line, topology)).collect(),
+        Proof::Pus(pus) => pus,
     };
     let wanted = places.places.iter().map(|place| Ok(place.pus.clone()));
     match wanted.eq(read_back) {
@@ -95,20 +58,5 @@ fn pus(line: &str, topology: &Topology) -> Vec<Known<IdSet>> {
             _ => Vec::new(),
         },
         Err(_) => Vec::new(),
-    }
-}
-
-/// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own binding is switched off.
-pub fn through_exec(launcher: Launcher) -> &'static str {
-    match launcher {
-        Launcher::Nobody => "numabench exec -- PROGRAM",
-        Launcher::Srun => "srun … numabench exec -- PROGRAM",
-        Launcher::Mpirun => "mpirun --bind-to none … numabench exec -- PROGRAM",
-        Launcher::Hydra => "mpiexec -bind-to none … numabench exec -- PROGRAM",
-        Launcher::Pals => "mpiexec --cpu-bind none … numabench exec -- PROGRAM",
-        Launcher::Jsrun => "jsrun --bind none … numabench exec -- PROGRAM",
-        Launcher::Flux => "flux run -o cpu-affinity=off … numabench exec -- PROGRAM",
-        Launcher::Torchrun => "torchrun … --no-python numabench exec -- python3 PROGRAM",
-        Launcher::Pmi | Launcher::Pmix => "start the program through numabench exec -- PROGRAM",
     }
 }

@@ -137,6 +137,11 @@ impl Saying {
         Self { dialect, text, cannot: None, remarks: Vec::new() }
     }
 
+    /// What to paste, or why it cannot work here.
+    pub(crate) fn usable(self) -> Result<String, String> {
+        self.cannot.map_or(Ok(self.text), Err)
+    }
+
     fn remark(mut self, condition: bool, remark: impl FnOnce() -> String) -> Self {
         if condition {
             self.remarks.push(remark());

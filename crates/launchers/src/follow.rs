@@ -6,10 +6,10 @@
 use std::path::Path;
 
 use crate::error::LineError;
-use crate::layout::launcher_of;
+use crate::launcher::{Launcher, torchrun};
 use crate::process::{Process, text_of};
 use crate::unknown::is_unknown;
-use crate::{numactl, prefix, sh, taskset, torchrun};
+use crate::{numactl, prefix, sh, taskset};
 
 /// Programs in one another: a script may start itself.
 const MOST_DEPTH: usize = 30;
@@ -48,7 +48,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
             torchrun::apply(&mut process, &rest[2..])?;
             return Ok(vec![process]);
         }
-        launcher if launcher_of(launcher).is_some() => {
+        launcher if Launcher::of_command(launcher).is_some() => {
             if process.launch.as_ref().is_some_and(Vec::is_empty) {
                 process.launch = Some(words.iter().map(|word| (*word).to_owned()).collect());
                 return Ok(vec![process]);

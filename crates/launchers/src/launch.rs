@@ -2,115 +2,24 @@
 //!
 //! Read from the environment alone, before anything of MPI is opened: a launch that cannot work is then refused with the option to
 //! change, where MPI itself aborts, or runs N processes that each believe to be alone. What launchers set was looked at (Slurm 22.05,
-//! Open MPI 4.1, MPICH 4.0); of the others it is taken from their sources and documents, cited in `launch/sensed.rs`.
+//! Open MPI 4.1, MPICH 4.0); of the others it is taken from their sources and documents, cited in the files of `launcher/`.
 //!
 //! * `sensed` from variables to a [`Launch`], `on_node` its part of where the process stands on its node;
-//! * `refusal` whether a library and a launch go together, and what to change where not;
-//! * `binding` which option of the launcher frees a PU, or shows a device.
+//! * `refusal` whether a library and a launch go together, and what to change where not.
 //!
-//! Left out: heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
+//! Left out: what is known of each launcher (`launcher`), heterogeneous steps of Slurm, and launchers that set no variable at all: a process of theirs looks like one started by
 //! hand. Where processes stand on their nodes is what the launcher says here; a run of several asks its transport
 //! ([`WorldPlace`](ranks::WorldPlace)), which cannot be wrong.
 
-mod binding;
 mod on_node;
 mod refusal;
 mod sensed;
 
-use std::fmt;
-
 pub use refusal::LaunchRefusal;
 
-/// What started the processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launcher {
-    /// Nothing: this process is on its own.
-    Nobody,
-    /// Open MPI's `mpirun`, or `prterun` in its name.
-    Mpirun,
-    /// Hydra: the `mpiexec` of MPICH and of Intel MPI.
-    Hydra,
-    /// Slurm's `srun`.
-    Srun,
-    /// PALS: the `mpiexec` of HPE Cray systems under PBS.
-    Pals,
-    /// IBM's `jsrun`.
-    Jsrun,
-    /// `flux run`.
-    Flux,
-    /// `torchrun` and its kin: launchers of Python's workers, which set `LOCAL_RANK` and `WORLD_SIZE` and know no MPI.
-    Torchrun,
-    /// Some launcher that speaks PMI.
-    Pmi,
-    /// Some launcher that speaks PMIx.
-    Pmix,
-}
-
-impl Launcher {
-    /// As a sentence names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nobody => "an unknown launcher",
-            Self::Mpirun => "Open MPI's mpirun",
-            Self::Hydra => "Hydra's mpiexec",
-            Self::Srun => "srun",
-            Self::Pals => "PALS' mpiexec",
-            Self::Jsrun => "jsrun",
-            Self::Flux => "flux run",
-            Self::Torchrun => "torchrun or its like",
-            Self::Pmi => "a launcher that speaks PMI",
-            Self::Pmix => "a launcher that speaks PMIx",
-        }
-    }
-}
-
-/// How many processes were launched together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaunchSize {
-    /// So many.
-    Known(usize),
-    /// The launcher does not tell; what it does tell (this process's rank, the processes of its node) means at least so many.
-    AtLeast(usize),
-}
-
-impl fmt::Display for LaunchSize {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Known(1) => to.write_str("1 process"),
-            Self::Known(size) => write!(to, "{size} processes"),
-            Self::AtLeast(1) => to.write_str("1 process or more"),
-            Self::AtLeast(size) => write!(to, "{size} or more processes"),
-        }
-    }
-}
-
-/// What a launcher offers its processes to find one another with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interface {
-    /// PMIx.
-    Pmix,
-    /// PMI-2, as Slurm's `--mpi=pmi2` offers it (it answers in PMI-1 too).
-    Pmi2,
-    /// PMI-1, as Hydra and Flux offer it.
-    Pmi1,
-    /// What Cray's libpmi reads: PALS, and Slurm's `--mpi=cray_shasta`.
-    Cray,
-    /// Nothing.
-    None,
-}
-
-impl Interface {
-    /// As a sentence names it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pmix => "PMIx",
-            Self::Pmi2 => "PMI-2",
-            Self::Pmi1 => "PMI-1",
-            Self::Cray => "Cray's PMI",
-            Self::None => "no PMI at all",
-        }
-    }
-}
+use crate::interface::Interface;
+use crate::launch_size::LaunchSize;
+use crate::launcher::Launcher;
 
 /// A number that no rank has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

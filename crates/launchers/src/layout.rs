@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
 use stats::IdSet;
+use topo::Topology;
 use topo::process::PolicyMode;
 
 use crate::count::Count;
 use crate::process::{Known, Policy};
+use crate::slurm_files::SlurmFiles;
 
 /// How a launcher starts one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,22 +71,24 @@ impl Layout {
     }
 }
 
-/// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
-pub(crate) fn launcher_of(command: &str) -> Option<Launcher> {
-    match command {
-        "srun" => Some(Launcher::Srun),
-        "mpirun" | "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Some(Launcher::Mpirun),
-        "mpiexec" | "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Some(Launcher::Hydra),
-        "jsrun" => Some(Launcher::Jsrun),
-        "flux" => Some(Launcher::Flux),
-        _ => None,
-    }
+/// A launcher's line, as its command is given it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchLine<'l> {
+    /// The command, without its folders.
+    pub command: &'l str,
+    /// What stands behind it.
+    pub words: &'l [&'l str],
+    /// The variables that the command is started with.
+    pub variables: &'l BTreeMap<String, String>,
+    /// The machine.
+    pub topology: &'l Topology,
+    /// What is known of the site.
+    pub site: &'l SlurmFiles,
 }
 
 /// A launcher's options, read.
 #[derive(Debug)]
 pub(crate) struct Options<'l> {
-    pub launcher: Launcher,
     /// How many ranks.
     pub count: Count,
     /// The ways that the ranks of one node may be laid out: at least one.
@@ -111,97 +114,4 @@ pub(crate) enum Tells {
     Size,
     /// The number of its node.
     Node,
-}
-
-/// The variables that each launcher sets, by the documents named in `ranks`' own table of them.
-pub(crate) const TELLING: &[(Launcher, &[(&str, Tells)])] = &[
-    (
-        Launcher::Srun,
-        &[
-            ("SLURM_LOCALID", Tells::LocalRank),
-            ("SLURM_PROCID", Tells::Rank),
-            ("SLURM_NTASKS", Tells::Size),
-            ("SLURM_NPROCS", Tells::Size),
-            ("SLURM_NODEID", Tells::Node),
-        ],
-    ),
-    (
-        Launcher::Mpirun,
-        &[
-            ("OMPI_COMM_WORLD_LOCAL_RANK", Tells::LocalRank),
-            ("OMPI_COMM_WORLD_NODE_RANK", Tells::LocalRank),
-            ("OMPI_COMM_WORLD_LOCAL_SIZE", Tells::LocalSize),
-            ("OMPI_COMM_WORLD_RANK", Tells::Rank),
-            ("OMPI_COMM_WORLD_SIZE", Tells::Size),
-        ],
-    ),
-    (
-        Launcher::Hydra,
-        &[
-            ("MPI_LOCALRANKID", Tells::LocalRank),
-            ("MPI_LOCALNRANKS", Tells::LocalSize),
-            ("PMI_RANK", Tells::Rank),
-            ("PMI_SIZE", Tells::Size),
-        ],
-    ),
-    (
-        Launcher::Pals,
-        &[
-            ("PALS_LOCAL_RANKID", Tells::LocalRank),
-            ("PALS_LOCAL_SIZE", Tells::LocalSize),
-            ("PALS_RANKID", Tells::Rank),
-            ("PALS_NODEID", Tells::Node),
-            ("PMI_LOCAL_RANK", Tells::LocalRank),
-            ("PMI_LOCAL_SIZE", Tells::LocalSize),
-            ("PMI_RANK", Tells::Rank),
-            ("PMI_SIZE", Tells::Size),
-        ],
-    ),
-    (
-        Launcher::Jsrun,
-        &[
-            ("JSM_NAMESPACE_LOCAL_RANK", Tells::LocalRank),
-            ("JSM_NAMESPACE_RANK", Tells::Rank),
-            ("JSM_NAMESPACE_SIZE", Tells::Size),
-            ("OMPI_COMM_WORLD_LOCAL_RANK", Tells::LocalRank),
-            ("OMPI_COMM_WORLD_RANK", Tells::Rank),
-            ("OMPI_COMM_WORLD_SIZE", Tells::Size),
-            ("PMIX_RANK", Tells::Rank),
-        ],
-    ),
-    (
-        Launcher::Flux,
-        &[
-            ("FLUX_TASK_LOCAL_ID", Tells::LocalRank),
-            ("FLUX_TASK_RANK", Tells::Rank),
-            ("FLUX_JOB_SIZE", Tells::Size),
-            ("PMI_RANK", Tells::Rank),
-            ("PMI_SIZE", Tells::Size),
-        ],
-    ),
-    (
-        Launcher::Torchrun,
-        &[
-            ("LOCAL_RANK", Tells::LocalRank),
-            ("LOCAL_WORLD_SIZE", Tells::LocalSize),
-            ("RANK", Tells::Rank),
-            ("WORLD_SIZE", Tells::Size),
-            ("GROUP_RANK", Tells::Node),
-        ],
-    ),
-];
-
-/// Variables of other libraries that no launcher here sets by itself, beside those above.
-const NOBODYS: [&str; 4] = ["MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_RANK", "MPI_LOCALRANKID", "ALPS_APP_PE"];
-
-/// The names that this launcher does not set, and some other one does.
-pub(crate) fn not_told(launcher: Launcher) -> Vec<&'static str> {
-    let own = |name: &&'static str| {
-        TELLING.iter().any(|(one, names)| *one == launcher && names.iter().any(|(known, _)| known == name))
-    };
-    // What Slurm's plug-ins for PMI set depends on `--mpi`.
-    let open =
-        |name: &&'static str| launcher == Launcher::Srun && (name.starts_with("PMI") || name.starts_with("PALS"));
-    let all = TELLING.iter().flat_map(|(_, names)| names.iter().map(|(name, _)| *name)).chain(NOBODYS);
-    all.filter(|name| !own(name) && !open(name)).collect()
 }

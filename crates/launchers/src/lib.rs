@@ -1,8 +1,11 @@
-//! Launchers: which of them started this process (`launch`), the ranks that a pasted line would start, and the lines that put ranks in given places.
+//! Launchers: which of them started this process, the ranks that a pasted line would start, and the lines that put ranks in given places.
+//!
+//! `launcher` lists them, with a file each: how it is sensed, what it bound, which lines it takes and which it is given (`facts` says what is known of one).
+//!
+//! A process and its launch: `launch`, told from `variables`; `launch_size`, and the `interface` that its processes find one another with.
 //!
 //! Reading a line ([`line::read`]):
-//! * `srun`, `open_mpi`, `hydra`, `pals`, `jsrun`, `flux`, `torchrun` a launcher each: its table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the
-//!   three apart that share a command's name;
+//! * `launcher` has each launcher's table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the three apart that share a command's name;
 //! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
 //!   not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
@@ -17,15 +20,16 @@ mod binding;
 mod count;
 pub mod dialect;
 mod error;
-mod flux;
+mod facts;
 mod follow;
 mod gpus;
 mod grammar;
 pub mod gres_conf;
 mod host_list;
-mod hydra;
-mod jsrun;
+mod interface;
 mod launch;
+mod launch_size;
+mod launcher;
 mod layout;
 pub mod line;
 mod mpi_options;
@@ -33,8 +37,6 @@ mod mpirun;
 pub mod node_gres;
 mod numactl;
 mod objects;
-mod open_mpi;
-mod pals;
 mod pasted;
 mod prefix;
 mod process;
@@ -42,23 +44,26 @@ mod rankfile;
 mod sh;
 pub mod slurm_files;
 pub mod slurm_node;
-mod srun;
 mod taskset;
 #[cfg(test)]
 mod tests;
-mod torchrun;
 mod unknown;
 mod value;
+mod variables;
 #[cfg(test)]
 #[path = "../../exec/src/machine.rs"]
 #[expect(dead_code, reason = "what exec's own tests use of it")]
 mod written_machine;
 
-pub use binding::{BindingRefusal, binding, through_exec};
+pub use binding::{BindingRefusal, binding};
 pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
+pub use facts::{SharedPus, UsualMpi};
 pub use host_list::host_list;
-pub use launch::{Interface, Launch, LaunchRefusal, LaunchSize, Launcher, NoSuchRank};
+pub use interface::Interface;
+pub use launch::{Launch, LaunchRefusal, NoSuchRank};
+pub use launch_size::LaunchSize;
+pub use launcher::Launcher;
 pub use process::{Known, Policy};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text ─► words ─► a launcher's options ─► layouts of one node ─► each rank's process, followed to its program ─► ranks
-//! pasted           srun, open_mpi, …       one for each way        process, sh, numactl, taskset
+//! pasted           launcher/               one for each way        process, sh, numactl, taskset
 //! ```
 //!
 //! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the rank's PUs are unknown with the reason. A
@@ -10,20 +10,21 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 use topo::running::UsableGpus;
 
 pub use crate::error::LineError;
+use crate::facts::Reads;
 use crate::follow::follow;
-use crate::layout::{Layout, Options, Start, TELLING, Tells, launcher_of, not_told};
+use crate::launcher::{Launcher, torchrun};
+use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
 use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::slurm_files::SlurmFiles;
 use crate::unknown::UNKNOWN;
-use crate::{flux, gpus, jsrun, mpirun, srun, torchrun};
+use crate::{gpus, mpirun};
 
 /// One rank, as the line would start it.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +90,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "wait").collect();
     let starts_one = |line: &&str| {
         let words = shell_words::split(line).unwrap_or_default();
-        !words.is_empty() && !words.iter().any(|word| launcher_of(base(word)).is_some())
+        !words.is_empty() && !words.iter().any(|word| Launcher::of_command(base(word)).is_some())
     };
     if lines.len() < 2 || !lines.iter().all(starts_one) {
         return None;
@@ -125,31 +126,26 @@ fn one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, L
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (name, rest) = (base(words[0]), &words[1..]);
     if !outer.is_free || outer.policy != Ok((PolicyMode::Default, IdSet::default())) {
-        let name = launcher_of(name).map_or_else(|| name.to_owned(), |launcher| launcher.name().to_owned());
+        let name = Launcher::of_command(name).map_or(name, |launcher| launcher.name());
         let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
         return Err(LineError::NotSaid(what));
     }
     let variables: BTreeMap<String, String> =
         outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
-    let options = match launcher_of(name) {
-        Some(Launcher::Srun) => srun::read(rest, &variables, topology, site),
-        Some(Launcher::Jsrun) => jsrun::read(rest, topology),
-        Some(Launcher::Flux) => match rest.split_first() {
-            Some((&("run" | "submit" | "mini"), rest)) => {
-                flux::read(rest.strip_prefix(&["run"]).unwrap_or(rest), topology)
-            }
-            _ => Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
-        },
-        _ => mpirun::read(name, rest, &variables, topology),
+    let line_here = LaunchLine { command: name, words: rest, variables: &variables, topology, site };
+    let read = match Launcher::of_command(name).map(|named| (named, &named.facts().reads)) {
+        Some((named, Reads::Own(_, read))) => read(&line_here).map(|options| (named, options)),
+        Some((named, Reads::Mpirun(_))) => mpirun::read(named, &line_here),
+        Some((_, Reads::Nothing)) | None => return alone(started),
     };
-    let read_to = options.as_ref().map_or(words.len(), |options| words.len() - options.program.len());
-    known(line, outer, &words, read_to, options.is_err())?;
-    let options = options?;
+    let read_to = read.as_ref().map_or(words.len(), |(_, options)| words.len() - options.program.len());
+    known(line, outer, &words, read_to, read.is_err())?;
+    let (launcher, options) = read?;
     if options.program.contains(&":") {
         let what = "the line starts several programs (\":\"): write the line of one of them";
         return Err(LineError::NotSaid(what.to_owned()));
     }
-    launched(outer, options)
+    launched(outer, launcher, options)
 }
 
 /// The name of a program without its folders.
@@ -171,7 +167,7 @@ pub(crate) fn process<'t>(
         policy: Ok((PolicyMode::Default, IdSet::default())),
         variables: variables.iter().map(|(name, value)| (name.clone(), exported(value))).collect(),
         // Nothing is known to show GPUs where the line does not say it.
-        absent: not_told(launcher).into_iter().chain(GPU_VARIABLES).collect(),
+        absent: launcher.not_told().into_iter().chain(GPU_VARIABLES).collect(),
         doubt: None,
         through_exec: false,
         workers: None,
@@ -196,9 +192,9 @@ fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
 }
 
 /// The ranks of a launcher's line.
-fn launched(outer: &Process<'_>, options: Options<'_>) -> Result<Launched, LineError> {
+fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Result<Launched, LineError> {
     let topology = outer.topology;
-    let Options { launcher, count, layouts, program, environment, mut notes } = options;
+    let Options { count, layouts, program, environment, mut notes } = options;
     let mut given: BTreeMap<String, String> =
         outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
     given.extend(environment);
@@ -247,7 +243,7 @@ fn launched(outer: &Process<'_>, options: Options<'_>) -> Result<Launched, LineE
 /// Gives the process the variables of its launcher.
 fn tell(process: &mut Process<'_>, launcher: Launcher, rank: usize, size: usize, count: &crate::count::Count) {
     let is_all = count.beyond(size).is_none();
-    for (name, tells) in TELLING.iter().filter(|(one, _)| *one == launcher).flat_map(|(_, names)| *names) {
+    for (name, tells) in launcher.facts().tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
             Tells::LocalSize => size.to_string(),

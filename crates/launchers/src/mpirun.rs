@@ -3,16 +3,11 @@
 //! One table reads them, since their names hardly collide; whose line it is, the options say that only one of them has. Where nothing does,
 //! `mpirun` is taken for Open MPI's and `mpiexec` for Hydra's, and a binding that both know (`--bind-to core`) is laid out in both ways.
 
-use std::collections::BTreeMap;
-
-use crate::launch::Launcher;
-use topo::Topology;
-
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
-use crate::layout::Options;
+use crate::launcher::{Launcher, hydra, open_mpi, pals};
+use crate::layout::{LaunchLine, Options};
 use crate::mpi_options::Common;
-use crate::{hydra, open_mpi, pals};
 
 const MPIRUN: Grammar = Grammar {
     tool: "mpirun",
@@ -212,85 +207,32 @@ const VALUE: &[&str] = &[
 
 const TWO: &[&str] = &["env", "genv", "gmca", "gomca", "gpmixmca", "gprtemca", "mca", "omca", "pmixmca", "prtemca"];
 
-/// Options of Open MPI alone, of Hydra alone, and of PALS alone.
-const OPEN_MPIS: &[&str] = &[
-    "mca",
-    "gmca",
-    "omca",
-    "prtemca",
-    "pmixmca",
-    "x",
-    "rankfile",
-    "rf",
-    "report-bindings",
-    "npernode",
-    "npersocket",
-    "pernode",
-    "display",
-    "display-map",
-    "use-hwthread-cpus",
-    "oversubscribe",
-    "cpu-set",
-    "cpu-list",
-    "bind-to-core",
-    "bind-to-socket",
-    "bynode",
-    "byslot",
-    "bycore",
-    "cpus-per-proc",
-    "rank-by",
-    "allow-run-as-root",
-    "hostfile",
-    "tag-output",
-];
-const HYDRAS: &[&str] = &[
-    "genv",
-    "genvlist",
-    "genvall",
-    "perhost",
-    "bootstrap",
-    "rmk",
-    "launcher",
-    "topolib",
-    "iface",
-    "grr",
-    "print-all-exitcodes",
-];
-const PALSS: &[&str] = &["cpu-bind", "depth", "d", "gpu-bind", "mem-bind", "membind", "cpus-per-rank", "hostlist"];
-
-/// Reads the options.
+/// Reads the options of the launcher whose line it is: of `named`, for which the command is taken, unless an option says otherwise.
 ///
 /// # Errors
 /// [`LineError`]: the launcher would refuse them, or they are not known.
-pub(crate) fn read<'l>(
-    command: &str,
-    words: &'l [&'l str],
-    variables: &'l BTreeMap<String, String>,
-    topology: &Topology,
-) -> Result<Options<'l>, LineError> {
-    let grammar = if command == "mpirun" { &MPIRUN } else { &MPIEXEC };
-    let (given, program) = grammar.read(words)?;
-    let launcher = launcher(command, &given, variables);
+pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launcher, Options<'l>), LineError> {
+    let grammar = if line.command == "mpirun" { &MPIRUN } else { &MPIEXEC };
+    let (given, program) = grammar.read(line.words)?;
+    let launcher = match line.command {
+        "mpirun" | "mpiexec" => by_options(named, line, &given),
+        _ => named,
+    };
     let mut common = Common { given, ..Common::default() };
     for one in common.given.clone() {
         common.option(&one)?;
     }
-    match launcher {
-        Launcher::Pals => pals::read(common, program, topology),
-        Launcher::Hydra => hydra::read(common, program, variables, topology),
-        Launcher::Mpirun
-        | Launcher::Nobody
-        | Launcher::Srun
-        | Launcher::Jsrun
-        | Launcher::Flux
-        | Launcher::Torchrun
-        | Launcher::Pmi
-        | Launcher::Pmix => open_mpi::read(common, program, variables, topology),
-    }
+    let options = match launcher {
+        Launcher::Pals => pals::read(common, program, line),
+        Launcher::Hydra => hydra::read(common, program, line),
+        // Nobody else's line comes here.
+        _ => open_mpi::read(common, program, line),
+    };
+    options.map(|options| (launcher, options))
 }
 
-/// Whose line it is.
-fn launcher(command: &str, given: &[Given<'_>], variables: &BTreeMap<String, String>) -> Launcher {
+/// Whose line of `mpirun` or `mpiexec` it is.
+fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> Launcher {
     let has = |names: &[&str]| given.iter().any(|one| names.contains(&one.name));
     let value = |name: &str| given.iter().find(|one| one.name == name).map(|one| one.value().to_ascii_lowercase());
     let (map_by, bind_to) = (value("map-by").unwrap_or_default(), value("bind-to").unwrap_or_default());
@@ -298,16 +240,13 @@ fn launcher(command: &str, given: &[Given<'_>], variables: &BTreeMap<String, Str
     let is_hydras = bind_to.starts_with("user:")
         || bind_to == "rr"
         || bind_to.split_once(':').is_some_and(|(_, width)| width.parse::<usize>().is_ok())
-        || variables.keys().any(|name| name.starts_with("I_MPI_"))
-        || has(HYDRAS);
-    let is_open_mpis = map_by.contains(':') || map_by == "slot" || has(OPEN_MPIS);
-    match command {
-        "mpiexec.hydra" | "mpirun.mpich" | "mpiexec.mpich" => Launcher::Hydra,
-        "orterun" | "prterun" | "mpirun.openmpi" | "mpiexec.openmpi" => Launcher::Mpirun,
-        _ if has(PALSS) => Launcher::Pals,
-        _ if is_open_mpis => Launcher::Mpirun,
-        _ if is_hydras || (command == "mpirun" && has(&["ppn", "hosts"])) => Launcher::Hydra,
-        "mpirun" => Launcher::Mpirun,
-        _ => Launcher::Hydra,
+        || line.variables.keys().any(|name| name.starts_with("I_MPI_"))
+        || has(hydra::ITS_OWN);
+    let is_open_mpis = map_by.contains(':') || map_by == "slot" || has(open_mpi::ITS_OWN);
+    match () {
+        () if has(pals::ITS_OWN) => Launcher::Pals,
+        () if is_open_mpis => Launcher::Mpirun,
+        () if is_hydras || (line.command == "mpirun" && has(&["ppn", "hosts"])) => Launcher::Hydra,
+        () => named,
     }
 }

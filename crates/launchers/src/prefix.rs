@@ -2,7 +2,7 @@
 
 use crate::error::LineError;
 use crate::grammar::{Grammar, Style};
-use crate::layout::launcher_of;
+use crate::launcher::Launcher;
 use crate::process::{Process, text_of};
 use crate::sh::{self, Follow};
 
@@ -99,7 +99,7 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
         let name = word.rsplit('/').next().unwrap_or_default();
         matches!(name, "numactl" | "taskset" | "sh" | "bash" | "env" | "torchrun" | "numabench")
             || name.ends_with(".sh")
-            || launcher_of(name).is_some()
+            || Launcher::of_command(name).is_some()
     };
     let at = words.iter().position(binds)?;
     words.get(at..)

@@ -2,63 +2,31 @@
 //!
 //! A launcher's own variables only: `SLURM_LOCALID` of the step that `mpirun` put its daemons in is the daemon's number and no
 //! rank's. Names are from srun(1), mpirun(1) of Open MPI, Hydra's and PALS' environments as seen, flux-core's `src/shell/task.c`
-//! and IBM's JSM documentation. Flux tells no number of processes for a node, which is known where the job has one node.
+//! and IBM's JSM documentation.
 //!
 //! Left out: guessing. A number divided evenly over nodes is right until a job's last node is not full.
 
-use super::sensed::Variables;
-use super::{LaunchSize, Launcher};
+use crate::launch_size::LaunchSize;
+use crate::launcher::Launcher;
+use crate::variables::LauncherVariables;
 
 /// More processes of a launch than this no node has: a number beyond it is a mistake in a variable. Linux counts up to 8,192 PUs, and the
 /// page of shared memory that processes of a node have counts up to 65,535 of them.
 const MOST: usize = 65_535;
 
-impl Variables<'_> {
-    /// This process's number on its node, and how many there are; a number beyond the size takes the size away, since the two
-    /// are then from different launches.
-    pub(super) fn on_node(&self, launcher: Launcher, all: LaunchSize) -> (Option<usize>, Option<usize>) {
-        let first = |names: &[&str]| names.iter().find_map(|name| self.number(name));
-        let (rank, size) = match launcher {
-            Launcher::Nobody => (Some(0), Some(1)),
-            Launcher::Mpirun => (first(&["OMPI_COMM_WORLD_LOCAL_RANK"]), first(&["OMPI_COMM_WORLD_LOCAL_SIZE"])),
-            Launcher::Hydra => (first(&["MPI_LOCALRANKID"]), first(&["MPI_LOCALNRANKS"])),
-            Launcher::Srun => (first(&["SLURM_LOCALID"]), self.tasks_here()),
-            Launcher::Pals => (first(&["PALS_LOCAL_RANKID"]), first(&["PALS_LOCAL_SIZE"])),
-            Launcher::Jsrun => {
-                let names = (&["JSM_NAMESPACE_LOCAL_RANK"], &["JSM_NAMESPACE_LOCAL_SIZE"]);
-                (first(names.0), first(names.1))
-            }
-            Launcher::Flux => (first(&["FLUX_TASK_LOCAL_ID"]), None),
-            // The second name is DeepSpeed's.
-            Launcher::Torchrun => (first(&["LOCAL_RANK"]), first(&["LOCAL_WORLD_SIZE", "LOCAL_SIZE"])),
-            Launcher::Pmi => (
-                first(&["MV2_COMM_WORLD_LOCAL_RANK", "PMI_LOCAL_RANK", "MPI_LOCALRANKID"]),
-                first(&["MV2_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "MPI_LOCALNRANKS"]),
-            ),
-            Launcher::Pmix => (first(&["PMIX_LOCAL_RANK"]), first(&["PMIX_LOCAL_SIZE"])),
-        };
-        let size = size.or_else(|| self.is_on_one_node(launcher).then(|| known(all)).flatten());
-        (rank, size.filter(|size| (1..=MOST).contains(size) && rank.is_none_or(|rank| rank < *size)))
-    }
-
-    /// Whether the launcher says that all its processes are on this node.
-    fn is_on_one_node(&self, launcher: Launcher) -> bool {
-        let nodes = match launcher {
-            Launcher::Srun => "SLURM_STEP_NUM_NODES",
-            Launcher::Flux => "FLUX_JOB_NNODES",
-            // Its agents, one a node.
-            Launcher::Torchrun => "GROUP_WORLD_SIZE",
-            _ => return false,
-        };
-        self.number(nodes) == Some(1)
-    }
-
-    /// Tasks of this step on this node: the entry of SLURM_NODEID in a list such as `4(x2),3` (srun(1)).
-    fn tasks_here(&self) -> Option<usize> {
-        let node = self.number("SLURM_NODEID")?;
-        let tasks = ["SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"];
-        tasks.iter().find_map(|name| entry(&self.get(name)?, node))
-    }
+/// This process's number on its node, and how many there are; a number beyond the size takes the size away, since the two
+/// are then from different launches.
+pub(super) fn on_node(
+    variables: &LauncherVariables<'_>,
+    launcher: Launcher,
+    all: LaunchSize,
+) -> (Option<usize>, Option<usize>) {
+    let facts = launcher.facts();
+    let rank = variables.first(facts.local_rank);
+    // Whether the launcher says that all its processes are on this node.
+    let is_on_one = || facts.number_of_nodes.and_then(|name| variables.number(name)) == Some(1);
+    let size = (facts.local_size)(variables).or_else(|| is_on_one().then(|| known(all)).flatten());
+    (rank, size.filter(|size| (1..=MOST).contains(size) && rank.is_none_or(|rank| rank < *size)))
 }
 
 fn known(size: LaunchSize) -> Option<usize> {
@@ -66,22 +34,6 @@ fn known(size: LaunchSize) -> Option<usize> {
         LaunchSize::Known(size) => Some(size),
         LaunchSize::AtLeast(_) => None,
     }
-}
-
-/// The n-th number of `A,B(xTIMES),…`; `None` past its end, and for a text of another form.
-fn entry(list: &str, at: usize) -> Option<usize> {
-    let mut before = 0_usize;
-    for item in list.split(',') {
-        let (number, times) = match item.split_once("(x") {
-            Some((number, times)) => (number, times.strip_suffix(')')?.parse().ok()?),
-            None => (item, 1),
-        };
-        before = before.checked_add(times)?;
-        if at < before {
-            return number.trim().parse().ok();
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -171,24 +123,6 @@ mod tests {
         // PMIx' own word would be the same; what it does not say stays untold.
         let silent = "OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=6";
         assert_eq!(on_node(&format!("{daemon} {silent}")), (Launcher::Mpirun, None, None));
-    }
-
-    #[test]
-    fn slurms_list_is_counted_by_node() {
-        for (list, at, tasks) in [
-            ("4", 0, Some(4)),
-            ("4", 1, None),
-            ("2(x3),1", 0, Some(2)),
-            ("2(x3),1", 2, Some(2)),
-            ("2(x3),1", 3, Some(1)),
-            ("2(x3),1", 4, None),
-            ("8,7(x2)", 2, Some(7)),
-            ("2(x3,1", 0, None),
-            ("", 0, None),
-            ("2(x99999999999999999999)", 0, None),
-        ] {
-            assert_eq!(entry(list, at), tasks, "{list} at {at}");
-        }
     }
 
     #[test]

@@ -7,7 +7,10 @@
 
 use ranks::{Flavour, Library};
 
-use super::{Interface, Launch, LaunchSize, Launcher};
+use super::Launch;
+use crate::interface::Interface;
+use crate::launch_size::LaunchSize;
+use crate::launcher::Launcher;
 
 /// The processes of this launch cannot work as one run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,8 +123,7 @@ impl Launch {
     /// # Errors
     /// [`LaunchRefusal::Apart`], in every process that was told of others.
     pub fn agrees(&self, library: &Library, seen: usize) -> Result<(), LaunchRefusal> {
-        let (LaunchSize::Known(launched) | LaunchSize::AtLeast(launched)) = self.size;
-        if seen >= launched {
+        if seen >= self.size.least() {
             return Ok(());
         }
         let (launcher, size, library, remedy) = (self.launcher, self.size, library.clone(), self.remedy(library));
@@ -157,50 +159,27 @@ impl Launch {
     fn remedy(&self, library: &Library) -> String {
         let own = own_launcher(library);
         let start = self.start_for(library).map_or(own.clone(), |start| format!("{start} or with {own}"));
-        // srun, PALS and Flux belong to no MPI.
-        let rebuild = match self.launcher {
-            Launcher::Srun | Launcher::Pals | Launcher::Flux | Launcher::Nobody => "",
-            _ => "build the plug-in with the MPI whose launcher this is (MPICC=… cargo xtask mpi-plugin), or ",
+        let rebuild = match self.launcher.facts().belongs_to_one_mpi {
+            true => "build the plug-in with the MPI whose launcher this is (MPICC=… cargo xtask mpi-plugin), or ",
+            false => "",
         };
         format!("Start it with {start}, or {rebuild}{}", self.one_process())
     }
 
     /// The same launcher with another option, where that helps. Not the option already given: then the library was built without it.
     fn start_for(&self, library: &Library) -> Option<String> {
-        let intel = library.name.starts_with("Intel");
-        let (offer, start) = match (self.launcher, library.flavour) {
-            (Launcher::Srun, Flavour::OpenMpi) => (Interface::Pmix, "srun --mpi=pmix …"),
-            (Launcher::Srun, Flavour::Mpich) if intel => {
-                (Interface::Pmi2, "srun --mpi=pmi2 … and I_MPI_PMI_LIBRARY set to Slurm's libpmi2.so")
-            }
-            (Launcher::Srun, Flavour::Mpich) => (Interface::Pmi2, "srun --mpi=pmi2 …"),
-            (Launcher::Srun, Flavour::CrayMpich) => (Interface::Cray, "srun --mpi=cray_shasta …"),
-            (Launcher::Srun, Flavour::Other) => return Some("the srun --mpi=… that it needs".to_owned() + LIST),
-            // flux-pmix, README.
-            (Launcher::Flux, Flavour::OpenMpi) => (Interface::Pmix, "flux run -o pmi=pmix …"),
-            // Aurora's documents: its MPICH is built with PMIx.
-            (Launcher::Pals, Flavour::OpenMpi | Flavour::Mpich) => (Interface::Pmix, "mpiexec --pmi=pmix …"),
-            (Launcher::Pals, Flavour::CrayMpich) => (Interface::Cray, "mpiexec … without --pmi="),
-            _ => return None,
-        };
-        let list = if self.launcher == Launcher::Srun { LIST } else { "" };
-        // Intel's also needs the variable, which nobody can see here.
-        (self.interface != offer || intel).then(|| format!("{start}{list}"))
+        let option = (self.launcher.facts().mpi_option)(library)?;
+        // Intel's also needs a variable, which nobody can see here.
+        (option.offers != Some(self.interface) || library.name.starts_with("Intel")).then_some(option.start)
     }
 
     /// The way without MPI.
     fn one_process(&self) -> String {
-        let how = match self.launcher {
-            Launcher::Srun => "srun -N1 -n1 --cpu-bind=none …".to_owned(),
-            Launcher::Nobody | Launcher::Pmi | Launcher::Pmix => "without a launcher".to_owned(),
-            launcher => format!("without {}", launcher.name()),
-        };
+        let without = || format!("without {}", self.launcher.name());
+        let how = self.launcher.facts().one_process.map_or_else(without, str::to_owned);
         format!("start one process, whose ranks are threads ({how})")
     }
 }
-
-/// The site's own list.
-const LIST: &str = " (srun --mpi=list shows what this Slurm has)";
 
 fn own_launcher(library: &Library) -> String {
     match library.flavour {

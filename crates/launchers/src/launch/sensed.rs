@@ -1,198 +1,58 @@
-//! From environment variables to the launch.
-//!
-//! Launchers nest, and the inner one counts. `mpirun` and Hydra start their daemons with `srun` where there is Slurm, so their
-//! processes carry the variables of a step whose `SLURM_STEP_NUM_TASKS` is the number of daemons: they come before `srun`. Flux instances are
-//! themselves started with `srun`: so does Flux. Slurm's `cray_shasta` sets the variables of PALS: so `srun` comes before PALS.
-//!
-//! `SLURM_NTASKS` says what a job asked for, in its batch script too, which is one process; only a step's variables say that this is
-//! one of several tasks. One case cannot be told apart: a batch script submitted from inside a step of several tasks inherits that
-//! step's variables (`sbatch --export=NONE` avoids it), and is refused rather than run as one of N.
-//!
-//! `torchrun` stands inside any of them: it is started once a node, and its workers are the ranks. Scripts under `srun` and `mpirun` set the same
-//! names by hand, from the launcher's own: without torchrun's mark they count only where they tell of more processes than the launcher.
+//! From environment variables to the launch: the first launcher whose variables are there, in the order of [`Launcher::ALL`].
 
-use super::{Interface, Launch, LaunchSize, Launcher};
-
-/// Step numbers from here on are Slurm's own: the batch script, the interactive step of `salloc` (`slurm.h`, `SLURM_MAX_NORMAL_STEP_ID`).
-const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
+use super::Launch;
+use super::on_node::on_node;
+use crate::facts::Sensed;
+use crate::launch_size::LaunchSize;
+use crate::launcher::Launcher;
+use crate::variables::LauncherVariables;
 
 impl Launch {
     /// The launch that these variables tell of. An empty value counts as none.
     pub fn sensed(value_of: impl Fn(&str) -> Option<String>) -> Self {
-        Variables { value_of: &value_of }.launch()
+        let variables = LauncherVariables::new(&value_of);
+        let mut found = Launcher::ALL.iter().filter_map(|launcher| of(&variables, *launcher));
+        let inner = found.next().unwrap_or(Self::ALONE);
+        let Some(counts_inside) = inner.launcher.facts().counts_inside else { return inner };
+        let around = found.next().unwrap_or(Self::ALONE);
+        let size = (around.launcher != Launcher::Nobody).then_some(around.size);
+        if counts_inside(&variables, inner.size, size) { inner } else { around }
     }
 }
 
-/// The environment of this process.
-pub(super) struct Variables<'v> {
-    value_of: &'v dyn Fn(&str) -> Option<String>,
-}
-
-impl Variables<'_> {
-    fn launch(&self) -> Launch {
-        let launch = self.launch_of_mpi();
-        let torch = self.torch();
-        // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
-        let is_torchruns = self.is_set("TORCHELASTIC_RUN_ID");
-        let (LaunchSize::Known(launched) | LaunchSize::AtLeast(launched)) = launch.size;
-        let counts = |torch: &Launch| match torch.size {
-            LaunchSize::Known(size) => is_torchruns || size > launched,
-            LaunchSize::AtLeast(_) => launch.launcher == Launcher::Nobody,
-        };
-        torch.filter(counts).unwrap_or(launch)
-    }
-
-    /// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
-    fn torch(&self) -> Option<Launch> {
-        // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
-        let is_named = self.is_set("LOCAL_RANK");
-        match self.number("WORLD_SIZE") {
-            Some(size) if is_named => Some(self.of(Launcher::Torchrun, LaunchSize::Known(size), "RANK")),
-            None if is_named && self.number("LOCAL_RANK").is_none() => {
-                Some(self.of(Launcher::Torchrun, LaunchSize::AtLeast(1), "RANK"))
-            }
-            _ => None,
-        }
-    }
-
-    fn launch_of_mpi(&self) -> Launch {
-        // IBM's Job Step Manager also sets Open MPI's variables, for Spectrum MPI.
-        if let Some(size) = self.number("JSM_NAMESPACE_SIZE") {
-            return self.of(Launcher::Jsrun, LaunchSize::Known(size), "JSM_NAMESPACE_RANK");
-        }
-        // docs.open-mpi.org, "Environment variables set for MPI applications".
-        if let Some(size) = self.number("OMPI_COMM_WORLD_SIZE") {
-            return self.of(Launcher::Mpirun, LaunchSize::Known(size), "OMPI_COMM_WORLD_RANK");
-        }
-        let step = self.is_set("SLURM_STEP_ID");
-        // Hydra tells MPI_LOCALNRANKS, which a plain PMI does not; scripts on PALS systems set it by hand, though.
-        let local = self.number("MPI_LOCALNRANKS").filter(|_| step || !self.is_set("PALS_RANKID"));
-        if let (Some(size), Some(_)) = (self.number("PMI_SIZE"), local) {
-            return self.of(Launcher::Hydra, LaunchSize::Known(size), "PMI_RANK");
-        }
-        // flux-core, src/shell/task.c; the broker takes these away from what runs in an instance but is no job of it.
-        if let (Some(size), true) = (self.number("FLUX_JOB_SIZE"), self.is_set("FLUX_TASK_RANK")) {
-            return self.of(Launcher::Flux, LaunchSize::Known(size), "FLUX_TASK_RANK");
-        }
-        if step && !self.is_set("FLUX_URI") {
-            return self.step();
-        }
-        // PALS sets PMI_SIZE or leaves it empty, by version and by --pmi=.
-        if self.is_set("PALS_RANKID") && !step {
-            let told = self.number("PMI_SIZE").map(LaunchSize::Known);
-            let size = told.unwrap_or(LaunchSize::AtLeast(self.number("PALS_LOCAL_SIZE").unwrap_or(1)));
-            return self.of(Launcher::Pals, size, "PALS_RANKID");
-        }
-        // The second pair is that of MVAPICH's mpirun_rsh.
-        for (size, rank) in [("PMI_SIZE", "PMI_RANK"), ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK")] {
-            if let (Some(size), true) = (self.number(size), self.is_set(rank)) {
-                return self.of(Launcher::Pmi, LaunchSize::Known(size), rank);
-            }
-        }
-        // The PMIx standard has a variable for the rank and none for the size. Slurm's, without a step, were inherited from one.
-        if self.get("PMIX_NAMESPACE").is_some_and(|name| !name.starts_with("slurm.")) && self.is_set("PMIX_RANK") {
-            return self.of(Launcher::Pmix, LaunchSize::AtLeast(1), "PMIX_RANK");
-        }
-        Launch::ALONE
-    }
-
-    /// A task of a Slurm step.
-    fn step(&self) -> Launch {
-        let special = self.get("SLURM_STEP_ID").and_then(|id| id.parse::<u64>().ok());
-        match self.number("SLURM_STEP_NUM_TASKS") {
-            Some(size) if special.is_some_and(|id| id < FIRST_SPECIAL_STEP) => {
-                self.of(Launcher::Srun, LaunchSize::Known(size), "SLURM_PROCID")
-            }
-            _ => Launch::ALONE,
-        }
-    }
-
-    fn of(&self, launcher: Launcher, size: LaunchSize, rank: &str) -> Launch {
-        let rank = self.number(rank);
-        let needed = rank.map_or(1, |rank| rank.saturating_add(1));
-        let (rank, size) = match size {
-            LaunchSize::AtLeast(size) => (rank, LaunchSize::AtLeast(size.max(needed))),
-            // Variables that contradict each other are from two launches: neither is known to be this one's.
-            LaunchSize::Known(size) if size < needed => (None, LaunchSize::AtLeast(needed)),
-            known => (rank, known),
-        };
-        let srun = launcher == Launcher::Srun;
-        let (local_rank, local_size) = self.on_node(launcher, size);
-        Launch {
-            launcher,
-            size,
-            rank,
-            local_rank,
-            local_size,
-            interface: self.interface(launcher),
-            // Slurm sets it only where the terminal was given, which it is to task 0 alone.
-            pseudo_terminal: srun && self.is_set("SLURM_PTY_PORT"),
-            open_mpi_with_pmi: srun
-                && self.get("OMPI_MCA_pmix").is_some_and(|v| v.split(',').any(|v| v == "s1" || v == "s2")),
-        }
-    }
-
-    fn interface(&self, launcher: Launcher) -> Interface {
-        let pmi = self.is_set("PMI_FD") || self.is_set("PMI_PORT");
-        // Slurm: src/plugins/mpi/cray_shasta/mpi_cray_shasta.c. Flux: flux-coral2, src/shell/plugins/cray_pals.c.
-        let cray = self.is_set("PALS_APINFO") || self.is_set("PMI_CONTROL_PORT");
-        let pmix = self.is_set("PMIX_NAMESPACE");
-        match launcher {
-            Launcher::Nobody | Launcher::Torchrun => Interface::None,
-            // Hydra has PMI-1 only; a PMIX_NAMESPACE is that of a step around it.
-            Launcher::Hydra => Interface::Pmi1,
-            Launcher::Srun if pmix && self.is_this_steps_pmix() => Interface::Pmix,
-            Launcher::Srun if cray => Interface::Cray,
-            Launcher::Srun if pmi && self.is_this_steps_pmi() => Interface::Pmi2,
-            Launcher::Srun => Interface::None,
-            _ if pmix => Interface::Pmix,
-            Launcher::Pals => Interface::Cray,
-            _ if cray => Interface::Cray,
-            _ if pmi => Interface::Pmi1,
-            _ => Interface::None,
-        }
-    }
-
-    /// `srun` inside a shell of another `srun` inherits that one's variables, and `--mpi=none` does not take them away. Slurm names its
-    /// namespaces `slurm.pmix.JOB.STEP`; a name of another form is believed.
-    fn is_this_steps_pmix(&self) -> bool {
-        self.get("PMIX_NAMESPACE").is_some_and(|name| match name.strip_prefix("slurm.pmix.") {
-            Some(job_and_step) => self.job_and_step().is_none_or(|own| own == job_and_step),
-            None => true,
-        })
-    }
-
-    /// As for PMIx: Slurm's `PMI_JOBID` is `JOB.STEP`.
-    fn is_this_steps_pmi(&self) -> bool {
-        match (self.get("PMI_JOBID"), self.job_and_step()) {
-            (Some(told), Some(own)) => told == own,
-            _ => true,
-        }
-    }
-
-    /// `JOB.STEP`; nothing in a heterogeneous job, whose parts have numbers of their own.
-    fn job_and_step(&self) -> Option<String> {
-        let (job, step) = (self.get("SLURM_JOB_ID")?, self.get("SLURM_STEP_ID")?);
-        (!self.is_set("SLURM_HET_SIZE")).then(|| format!("{job}.{step}"))
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<String> {
-        (self.value_of)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-    }
-
-    fn is_set(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    /// MPI counts its processes in an `int`: what is more is no number of processes.
-    pub(super) fn number(&self, name: &str) -> Option<usize> {
-        self.get(name)?.parse().ok().filter(|number| *number <= i32::MAX as usize)
-    }
+/// The launch of this launcher, where its variables are there.
+fn of(variables: &LauncherVariables<'_>, launcher: Launcher) -> Option<Launch> {
+    let (size, rank) = match (launcher.facts().sensed)(variables)? {
+        Sensed::OneOf(size, rank) => (size, variables.number(rank)),
+        Sensed::Alone => return Some(Launch::ALONE),
+    };
+    let needed = rank.map_or(1, |rank| rank.saturating_add(1));
+    let (rank, size) = match size {
+        LaunchSize::AtLeast(size) => (rank, LaunchSize::AtLeast(size.max(needed))),
+        // Variables that contradict each other are from two launches: neither is known to be this one's.
+        LaunchSize::Known(size) if size < needed => (None, LaunchSize::AtLeast(needed)),
+        known => (rank, known),
+    };
+    let srun = launcher == Launcher::Srun;
+    let (local_rank, local_size) = on_node(variables, launcher, size);
+    Some(Launch {
+        launcher,
+        size,
+        rank,
+        local_rank,
+        local_size,
+        interface: (launcher.facts().interface)(variables),
+        // Slurm sets it only where the terminal was given, which it is to task 0 alone.
+        pseudo_terminal: srun && variables.is_set("SLURM_PTY_PORT"),
+        open_mpi_with_pmi: srun
+            && variables.get("OMPI_MCA_pmix").is_some_and(|v| v.split(',').any(|v| v == "s1" || v == "s2")),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interface::Interface;
 
     // What a task was seen to have (Slurm 22.05.8, Open MPI 4.1.4, MPICH 4.0.2), less what is read by nobody.
     const STEP: &str =

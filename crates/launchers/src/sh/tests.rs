@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
+use crate::launcher::Launcher;
 use stats::IdSet;
 
 use crate::follow::follow;

@@ -3,17 +3,81 @@
 //! mpiexec(1) of PALS 1.2 to 1.6, and what ALCF documents of Polaris and Aurora ("Running Jobs on Polaris", "Controlling process placement and binding"). `depth`
 //! gives each rank the next so many CPUs, counted by their numbers; a list has a set for each rank.
 
-use crate::launch::Launcher;
 use placement::NodePlaces;
+use ranks::{Flavour, Library};
 use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
+use crate::dialect::Starter;
 use crate::error::LineError;
-use crate::layout::{Layout, Options};
+use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
+use crate::interface::Interface;
+use crate::launch_size::LaunchSize;
+use crate::layout::{LaunchLine, Layout, Options, Tells};
 use crate::mpi_options::Common;
 use crate::objects::Part;
 use crate::value::{count, ids, number, wrong};
+use crate::variables::LauncherVariables;
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "PALS' mpiexec",
+    sensed,
+    local_rank: &["PALS_LOCAL_RANKID"],
+    local_size: |variables| variables.number("PALS_LOCAL_SIZE"),
+    interface: |variables| match Interface::sensed(variables) {
+        Interface::Pmix => Interface::Pmix,
+        _ => Interface::Cray,
+    },
+    tells: &[
+        ("PALS_LOCAL_RANKID", Tells::LocalRank),
+        ("PALS_LOCAL_SIZE", Tells::LocalSize),
+        ("PALS_RANKID", Tells::Rank),
+        ("PALS_NODEID", Tells::Node),
+        ("PMI_LOCAL_RANK", Tells::LocalRank),
+        ("PMI_LOCAL_SIZE", Tells::LocalSize),
+        ("PMI_RANK", Tells::Rank),
+        ("PMI_SIZE", Tells::Size),
+    ],
+    of_one_launch: &["PALS_APID"],
+    starters: &["palsd", "pals_exec"],
+    shared_pus: SharedPus::OfDaemons(&["palsd", "pals_exec", "mpiexec"]),
+    frees_from_affinity: "start it with mpiexec --cpu-bind none",
+    belongs_to_one_mpi: false,
+    // Aurora's starts Open MPI too.
+    usual_mpi: Some(UsualMpi { flavour: Flavour::Mpich, is_only: false }),
+    mpi_option,
+    // What it is called is Hydra's too.
+    reads: Reads::Mpirun(&[]),
+    writes: Some(|_, places, _| Ok(Written::line(written(places)))),
+    through_exec: "mpiexec --cpu-bind none … numabench exec -- PROGRAM",
+    starter: Some(Starter::Mpiexec),
+    ..OF_ANY
+};
+
+/// Options that no other `mpirun` or `mpiexec` has.
+pub(crate) const ITS_OWN: &[&str] =
+    &["cpu-bind", "depth", "d", "gpu-bind", "mem-bind", "membind", "cpus-per-rank", "hostlist"];
+
+fn sensed(variables: &LauncherVariables<'_>) -> Option<Sensed> {
+    if !variables.is_set("PALS_RANKID") || variables.is_set("SLURM_STEP_ID") {
+        return None;
+    }
+    // It sets PMI_SIZE or leaves it empty, by version and by --pmi=.
+    let told = variables.number("PMI_SIZE").map(LaunchSize::Known);
+    let size = told.unwrap_or(LaunchSize::AtLeast(variables.number("PALS_LOCAL_SIZE").unwrap_or(1)));
+    Some(Sensed::OneOf(size, "PALS_RANKID"))
+}
+
+fn mpi_option(library: &Library) -> Option<MpiOption> {
+    let (offers, start) = match library.flavour {
+        // Aurora's documents: its MPICH is built with PMIx.
+        Flavour::OpenMpi | Flavour::Mpich => (Interface::Pmix, "mpiexec --pmi=pmix …"),
+        Flavour::CrayMpich => (Interface::Cray, "mpiexec … without --pmi="),
+        Flavour::Other => return None,
+    };
+    Some(MpiOption { offers: Some(offers), start: start.to_owned() })
+}
 
 /// Reads PALS' options.
 ///
@@ -22,8 +86,9 @@ use crate::value::{count, ids, number, wrong};
 pub(crate) fn read<'l>(
     common: Common<'_>,
     program: &'l [&'l str],
-    topology: &Topology,
+    line: &LaunchLine<'_>,
 ) -> Result<Options<'l>, LineError> {
+    let topology = line.topology;
     let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
     let depth = common.last(&["depth", "d"]).map(|one| count(&one.spelled(), one.value())).transpose()?;
     let mut lists = 1;
@@ -71,7 +136,7 @@ pub(crate) fn read<'l>(
         layout.starts.iter_mut().zip(policies).for_each(|(start, policy)| start.policy = policy);
     }
     let (count, environment) = (common.count, common.environment);
-    Ok(Options { launcher: Launcher::Pals, count, layouts: vec![layout], program, environment, notes: Vec::new() })
+    Ok(Options { count, layouts: vec![layout], program, environment, notes: Vec::new() })
 }
 
 /// The ranks of a kind of binding; `None` where it is none.
@@ -126,7 +191,7 @@ fn too_many(ranks: usize, depth: usize) -> Layout {
 }
 
 /// The line that puts each rank in its place.
-pub(crate) fn written(places: &NodePlaces) -> String {
+fn written(places: &NodePlaces) -> String {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
     format!("mpiexec -n {0} --ppn {0} --cpu-bind list:{1} PROGRAM", lists.len(), lists.join(":"))
 }

@@ -3,21 +3,76 @@
 //! mpirun(1) of 4.1 and of 5.0 ("The help option --map-by", "--bind-to"). What 4.1.4 does was seen (`mpirun --do-not-launch --display-devel-map` on saved
 //! machines): ranks go round the objects of `--map-by` one after another, `ppr:N:OBJECT` fills an object first, `PE=N` gives each rank the next N
 //! cores of its object, and a rank without it is bound to the object of `--bind-to` around its own, or to the next one inside; without `--bind-to`, to the object that it
-//! went round to, or under `ppr` and by slot to its NUMA node. Without options ranks go
-//! by core where they are two, else by NUMA node. What 5.0 does differently has a layout of its own.
+//! went round to, or under `ppr` and by slot to its NUMA node. Without options ranks go by core where they are two, else by NUMA node. What 5.0 does differently has a layout of its own.
 
-use std::collections::BTreeMap;
-
-use crate::launch::Launcher;
+use placement::NodePlaces;
+use ranks::Flavour;
 use stats::IdSet;
 use topo::Topology;
 
+use crate::dialect::{Dialect, Situation, Starter, say};
 use crate::error::LineError;
-use crate::layout::{Layout, Options, Start};
+use crate::facts::{LauncherFacts, OF_ANY, Proof, Reads, Sensed, UsualMpi, Written};
+use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
 use crate::mpi_options::Common;
 use crate::objects::{Part, widened};
 use crate::rankfile;
 use crate::value::{count, ids, wrong};
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "Open MPI's mpirun",
+    // docs.open-mpi.org, "Environment variables set for MPI applications".
+    sensed: |variables| Some(Sensed::one_of(variables.number("OMPI_COMM_WORLD_SIZE")?, "OMPI_COMM_WORLD_RANK")),
+    local_rank: &["OMPI_COMM_WORLD_LOCAL_RANK"],
+    local_size: |variables| variables.number("OMPI_COMM_WORLD_LOCAL_SIZE"),
+    tells: &[
+        ("OMPI_COMM_WORLD_LOCAL_RANK", Tells::LocalRank),
+        ("OMPI_COMM_WORLD_NODE_RANK", Tells::LocalRank),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", Tells::LocalSize),
+        ("OMPI_COMM_WORLD_RANK", Tells::Rank),
+        ("OMPI_COMM_WORLD_SIZE", Tells::Size),
+    ],
+    starters: &["orted", "prted", "prte", "prterun", "mpirun", "mpiexec", "orterun"],
+    frees_from_affinity: "start it with mpirun --bind-to none",
+    usual_mpi: Some(UsualMpi { flavour: Flavour::OpenMpi, is_only: true }),
+    reads: Reads::Mpirun(&["mpirun", "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"]),
+    writes: Some(written),
+    through_exec: "mpirun --bind-to none … numabench exec -- PROGRAM",
+    starter: Some(Starter::Mpirun),
+    ..OF_ANY
+};
+
+/// Options that no other `mpirun` or `mpiexec` has.
+pub(crate) const ITS_OWN: &[&str] = &[
+    "mca",
+    "gmca",
+    "omca",
+    "prtemca",
+    "pmixmca",
+    "x",
+    "rankfile",
+    "rf",
+    "report-bindings",
+    "npernode",
+    "npersocket",
+    "pernode",
+    "display",
+    "display-map",
+    "use-hwthread-cpus",
+    "oversubscribe",
+    "cpu-set",
+    "cpu-list",
+    "bind-to-core",
+    "bind-to-socket",
+    "bynode",
+    "byslot",
+    "bycore",
+    "cpus-per-proc",
+    "rank-by",
+    "allow-run-as-root",
+    "hostfile",
+    "tag-output",
+];
 
 /// What the options say of mapping.
 #[derive(Debug, Default)]
@@ -57,9 +112,9 @@ enum By {
 pub(crate) fn read<'l>(
     mut common: Common<'_>,
     program: &'l [&'l str],
-    variables: &BTreeMap<String, String>,
-    topology: &Topology,
+    line: &LaunchLine<'_>,
 ) -> Result<Options<'l>, LineError> {
+    let LaunchLine { variables, topology, .. } = *line;
     let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
     let mut mapping = Mapping::default();
     for (name, value) in variables {
@@ -115,7 +170,14 @@ pub(crate) fn read<'l>(
         mapping.layouts(topology, &pool, common.count.here(1)?)
     };
     let (count, environment) = (common.count, common.environment);
-    Ok(Options { launcher: Launcher::Mpirun, count, layouts, program, environment, notes: Vec::new() })
+    Ok(Options { count, layouts, program, environment, notes: Vec::new() })
+}
+
+/// The rankfile that puts each rank in its place.
+fn written(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Result<Written, String> {
+    let text = say(topology, places, Dialect::OpenMpi, situation).usable()?;
+    let file = rankfile::parse(&text, "the rankfile", true, topology, &topology.allowed.pus);
+    Ok(Written { proof: Proof::Pus(file.map(|file| file.pus).unwrap_or_default()), text })
 }
 
 impl Mapping {

@@ -6,16 +6,38 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
 use crate::count::Count;
 use crate::error::LineError;
+use crate::facts::{LauncherFacts, OF_ANY, Reads, Sensed, SharedPus};
 use crate::grammar::{Grammar, Style};
-use crate::layout::{Layout, Options, Start};
+use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
 use crate::objects::Part;
 use crate::value::{count, number, wrong};
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "jsrun",
+    sensed: |variables| Some(Sensed::one_of(variables.number("JSM_NAMESPACE_SIZE")?, "JSM_NAMESPACE_RANK")),
+    local_rank: &["JSM_NAMESPACE_LOCAL_RANK"],
+    local_size: |variables| variables.number("JSM_NAMESPACE_LOCAL_SIZE"),
+    tells: &[
+        ("JSM_NAMESPACE_LOCAL_RANK", Tells::LocalRank),
+        ("JSM_NAMESPACE_RANK", Tells::Rank),
+        ("JSM_NAMESPACE_SIZE", Tells::Size),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", Tells::LocalRank),
+        ("OMPI_COMM_WORLD_RANK", Tells::Rank),
+        ("OMPI_COMM_WORLD_SIZE", Tells::Size),
+        ("PMIX_RANK", Tells::Rank),
+    ],
+    starters: &["jsmd", "jsrun"],
+    shared_pus: SharedPus::OfDaemons(&["jsmd", "prted", "jsrun"]),
+    frees_from_affinity: "start it with jsrun --bind none",
+    reads: Reads::Own(&["jsrun"], read),
+    through_exec: "jsrun --bind none … numabench exec -- PROGRAM",
+    ..OF_ANY
+};
 
 const JSRUN: Grammar = Grammar {
     tool: "jsrun",
@@ -60,7 +82,8 @@ const JSRUN: Grammar = Grammar {
 ///
 /// # Errors
 /// [`LineError`]: jsrun would refuse them.
-pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Options<'l>, LineError> {
+fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
+    let LaunchLine { words, topology, .. } = *line;
     let (given, program) = JSRUN.read(words)?;
     let (mut sets, mut tasks, mut cores, mut gpus, mut per_host, mut all_tasks) = (None, None, None, 0, None, None);
     let (mut bind, mut distribution) = ("packed:1", "packed");
@@ -115,7 +138,7 @@ pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Opti
         ),
         Some(places) => Layout::certain(starts(places, bind, tasks, topology)?.into_iter().take(ranks).collect()),
     };
-    Ok(Options { launcher: Launcher::Jsrun, count, layouts: vec![layout], program, environment, notes: Vec::new() })
+    Ok(Options { count, layouts: vec![layout], program, environment, notes: Vec::new() })
 }
 
 /// A resource set: its cores, and its GPUs.

@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use stats::IdSet;
 use topo::Topology;
 
-use super::starts;
-use crate::layout::Layout;
+use crate::layout::{Layout, Start};
 use crate::objects::{Part, has_threads, widened};
 use crate::slurm_node::Units;
 
@@ -77,7 +76,7 @@ impl Step<'_> {
                     Part::Thread => pus.clone(),
                     part => widened(part, self.topology, self.pool, pus),
                 };
-                let starts = starts(tasks.iter().map(wide).collect());
+                let starts: Vec<Start> = tasks.iter().map(wide).map(Start::on).collect();
                 if layouts.iter().any(|layout| layout.starts == starts) {
                     continue;
                 }

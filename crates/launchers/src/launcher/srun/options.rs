@@ -4,22 +4,17 @@
 //! distributes CPUs itself (`distribution`), binds memory (`memory`) and gives GPUs (`gpus`): where a site's configuration decides,
 //! there is a layout for each way that it may be. 410 lines because the table of options alone has 160.
 
-mod distribution;
-mod gpus;
-mod memory;
-
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 
+use super::{distribution, gpus, memory};
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
-use crate::layout::{Layout, Options, Start};
+use crate::layout::{LaunchLine, Layout, Options};
 use crate::objects::{Part, of_node};
-use crate::slurm_files::SlurmFiles;
 use crate::slurm_node::Units;
 use crate::value::{count, repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
@@ -225,12 +220,8 @@ struct Said<'l> {
 ///
 /// # Errors
 /// [`LineError`]: srun would refuse them, or they are not known.
-pub(crate) fn read<'l>(
-    words: &'l [&'l str],
-    variables: &'l BTreeMap<String, String>,
-    topology: &Topology,
-    site: &SlurmFiles,
-) -> Result<Options<'l>, LineError> {
+pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
+    let LaunchLine { words, variables, topology, site, .. } = *line;
     let gres = site.gres.as_ref().map(|gres| gres.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;
     let mut said = Said::default();
@@ -267,7 +258,7 @@ pub(crate) fn read<'l>(
         }
     }
     notes.dedup();
-    Ok(Options { launcher: Launcher::Srun, count: said.count, layouts, program, environment: BTreeMap::new(), notes })
+    Ok(Options { count: said.count, layouts, program, environment: BTreeMap::new(), notes })
 }
 
 /// The PUs that a job may use here, whatever this process is bound to.
@@ -434,9 +425,4 @@ fn nodes(option: &str, value: &str) -> Result<usize, LineError> {
     let end = value.find(['-', ',', ':']).unwrap_or(value.len());
     count(option, &value[..end])
         .map_err(|_| wrong(option, value, "write a number of nodes (2), or the least and the most (2-4)"))
-}
-
-/// Each rank bound to the parts of the machine that its PUs touch.
-fn starts(lists: Vec<IdSet>) -> Vec<Start> {
-    lists.into_iter().map(Start::on).collect()
 }

@@ -5,19 +5,55 @@
 
 use std::collections::BTreeMap;
 
-use crate::launch::Launcher;
 use placement::NodePlaces;
+use ranks::Flavour;
 use stats::IdSet;
-use topo::Topology;
 
 use crate::count::Count;
 use crate::error::LineError;
+use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, Written};
 use crate::grammar::{Grammar, Style};
-use crate::layout::{Layout, Options, Start};
+use crate::interface::Interface;
+use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
 use crate::objects::Part;
 use crate::parse_mask;
 use crate::process::Known;
 use crate::value::{count, ids, number};
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "flux run",
+    // flux-core, src/shell/task.c; the broker takes these away from what runs in an instance but is no job of it.
+    sensed: |variables| {
+        let size = variables.number("FLUX_JOB_SIZE").filter(|_| variables.is_set("FLUX_TASK_RANK"))?;
+        Some(Sensed::one_of(size, "FLUX_TASK_RANK"))
+    },
+    // It tells no number of processes for a node, which is known where the job has one node.
+    local_rank: &["FLUX_TASK_LOCAL_ID"],
+    number_of_nodes: Some("FLUX_JOB_NNODES"),
+    tells: &[
+        ("FLUX_TASK_LOCAL_ID", Tells::LocalRank),
+        ("FLUX_TASK_RANK", Tells::Rank),
+        ("FLUX_JOB_SIZE", Tells::Size),
+        ("PMI_RANK", Tells::Rank),
+        ("PMI_SIZE", Tells::Size),
+    ],
+    of_one_launch: &["FLUX_JOB_ID"],
+    starters: &["flux-shell"],
+    shared_pus: SharedPus::OfDaemons(&["flux-shell"]),
+    frees_from_affinity: "start it with flux run -o cpu-affinity=off",
+    widens_cpuset: "ask for the whole node (flux run --exclusive)",
+    shows_devices: "show every task all GPUs (flux run -o gpu-affinity=off), or leave --gpus out",
+    belongs_to_one_mpi: false,
+    // flux-pmix, README.
+    mpi_option: |library| {
+        let start = "flux run -o pmi=pmix …".to_owned();
+        (library.flavour == Flavour::OpenMpi).then_some(MpiOption { offers: Some(Interface::Pmix), start })
+    },
+    reads: Reads::Own(&["flux"], read),
+    writes: Some(|_, places, _| Ok(Written::line(written(places)))),
+    through_exec: "flux run -o cpu-affinity=off … numabench exec -- PROGRAM",
+    ..OF_ANY
+};
 
 const FLUX: Grammar = Grammar {
     tool: "flux run",
@@ -69,7 +105,12 @@ const FLUX: Grammar = Grammar {
 ///
 /// # Errors
 /// [`LineError`]: flux would refuse them.
-pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Options<'l>, LineError> {
+fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
+    let LaunchLine { words, topology, .. } = *line;
+    let words = match words.split_first() {
+        Some((&("run" | "submit" | "mini"), rest)) => rest.strip_prefix(&["run"]).unwrap_or(rest),
+        _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
+    };
     // -x is --exclusive, -l --label-io: neither takes a value.
     let flux = Grammar { letters: "n:N:c:g:o:t:q:B:xO:lvS:", ..FLUX };
     let (given, program) = flux.read(words)?;
@@ -164,14 +205,7 @@ pub(crate) fn read<'l>(words: &'l [&'l str], topology: &Topology) -> Result<Opti
     };
     let one = |rank| Ok(Start { pus: pus(rank)?, gpus: shown(rank)?, ..Start::FREE });
     let starts = (0..ranks).map(one).collect::<Result<Vec<_>, LineError>>()?;
-    Ok(Options {
-        launcher: Launcher::Flux,
-        count: said,
-        layouts: vec![Layout::certain(starts)],
-        program,
-        environment,
-        notes: Vec::new(),
-    })
+    Ok(Options { count: said, layouts: vec![Layout::certain(starts)], program, environment, notes: Vec::new() })
 }
 
 /// What binds tasks, of what flux-shell-options(7) lets one write before it.
@@ -185,7 +219,7 @@ fn affinity(how: &str) -> &str {
 }
 
 /// The line that puts each rank in its place.
-pub(crate) fn written(places: &NodePlaces) -> String {
+fn written(places: &NodePlaces) -> String {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
     format!("flux run -N1 -n{} --exclusive -o cpu-affinity=\"map:{}\" PROGRAM", lists.len(), lists.join(";"))
 }

@@ -4,18 +4,66 @@
 //! rank, ranks go round the objects of `-map-by`, which are those of `-bind-to` where it is not given. Intel MPI Library Developer Reference, "Process
 //! Pinning". Intel MPI pins by itself where nothing is said; MPICH does not.
 
-use std::collections::BTreeMap;
-
-use crate::launch::Launcher;
+use ranks::Flavour;
 use stats::IdSet;
 use topo::Topology;
 
+use crate::dialect::{Dialect, Starter, say};
 use crate::error::LineError;
-use crate::layout::{Layout, Options, Start};
+use crate::facts::{LauncherFacts, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
+use crate::interface::Interface;
+use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
 use crate::mpi_options::Common;
 use crate::objects::Part;
 use crate::parse_mask;
 use crate::value::{count, ids, wrong};
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "Hydra's mpiexec",
+    // It tells MPI_LOCALNRANKS, which a plain PMI does not; scripts on PALS systems set it by hand, though.
+    sensed: |variables| {
+        variables.number("MPI_LOCALNRANKS")?;
+        let is_hydras = variables.is_set("SLURM_STEP_ID") || !variables.is_set("PALS_RANKID");
+        let size = variables.number("PMI_SIZE").filter(|_| is_hydras)?;
+        Some(Sensed::one_of(size, "PMI_RANK"))
+    },
+    local_rank: &["MPI_LOCALRANKID"],
+    local_size: |variables| variables.number("MPI_LOCALNRANKS"),
+    // It has PMI-1 only; a PMIX_NAMESPACE is that of a step around it.
+    interface: |_| Interface::Pmi1,
+    tells: &[
+        ("MPI_LOCALRANKID", Tells::LocalRank),
+        ("MPI_LOCALNRANKS", Tells::LocalSize),
+        ("PMI_RANK", Tells::Rank),
+        ("PMI_SIZE", Tells::Size),
+    ],
+    starters: &["hydra_pmi_proxy", "pmi_proxy"],
+    shared_pus: SharedPus::OfDaemons(&["hydra_pmi_proxy", "mpiexec", "mpirun"]),
+    frees_from_affinity: "start it with mpiexec -bind-to none (Intel MPI: I_MPI_PIN=off)",
+    usual_mpi: Some(UsualMpi { flavour: Flavour::Mpich, is_only: true }),
+    reads: Reads::Mpirun(&["mpiexec", "mpiexec.hydra", "mpirun.mpich", "mpiexec.mpich"]),
+    writes: Some(|topology, places, situation| {
+        say(topology, places, Dialect::Mpich, situation).usable().map(Written::line)
+    }),
+    through_exec: "mpiexec -bind-to none … numabench exec -- PROGRAM",
+    starter: Some(Starter::Mpiexec),
+    ..OF_ANY
+};
+
+/// Options that no other `mpirun` or `mpiexec` has.
+pub(crate) const ITS_OWN: &[&str] = &[
+    "genv",
+    "genvlist",
+    "genvall",
+    "perhost",
+    "bootstrap",
+    "rmk",
+    "launcher",
+    "topolib",
+    "iface",
+    "grr",
+    "print-all-exitcodes",
+];
 
 /// Reads Hydra's options.
 ///
@@ -24,9 +72,9 @@ use crate::value::{count, ids, wrong};
 pub(crate) fn read<'l>(
     common: Common<'_>,
     program: &'l [&'l str],
-    variables: &BTreeMap<String, String>,
-    topology: &Topology,
+    line: &LaunchLine<'_>,
 ) -> Result<Options<'l>, LineError> {
+    let LaunchLine { variables, topology, .. } = *line;
     let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
     let variable = |name: &str| common.environment.get(name).or_else(|| variables.get(name)).map(String::as_str);
     let bind_to = common.last(&["bind-to"]).map(|one| one.value().to_owned());
@@ -69,7 +117,7 @@ pub(crate) fn read<'l>(
         layouts
     };
     let (count, environment) = (common.count, common.environment);
-    Ok(Options { launcher: Launcher::Hydra, count, layouts, program, environment, notes: Vec::new() })
+    Ok(Options { count, layouts, program, environment, notes: Vec::new() })
 }
 
 /// `core:4`, `numa`, with the objects of `-map-by`.

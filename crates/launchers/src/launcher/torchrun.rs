@@ -4,18 +4,70 @@
 //! each to the NUMA node of the GPU of its local rank, `socket` to the package, `exclusive` to a share of the node's cores, `core-complex` to one L3 of it.
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
-use crate::launch::Launcher;
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Gpu;
 
+use crate::dialect::Starter;
 use crate::error::LineError;
+use crate::facts::{LauncherFacts, OF_ANY, Sensed, SharedPus};
 use crate::grammar::{Grammar, Style};
-use crate::layout::{TELLING, Tells};
+use crate::interface::Interface;
+use crate::launch_size::LaunchSize;
+use crate::layout::Tells;
 use crate::objects::{Part, widened};
 use crate::process::{Process, Workers};
 use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::{count, wrong};
+use crate::variables::LauncherVariables;
+
+pub(crate) static FACTS: LauncherFacts = LauncherFacts {
+    name: "torchrun or its like",
+    sensed,
+    counts_inside: Some(counts_inside),
+    local_rank: &["LOCAL_RANK"],
+    // The second name is DeepSpeed's.
+    local_size: |variables| variables.first(&["LOCAL_WORLD_SIZE", "LOCAL_SIZE"]),
+    // Its agents, one a node.
+    number_of_nodes: Some("GROUP_WORLD_SIZE"),
+    interface: |_| Interface::None,
+    tells: &[
+        ("LOCAL_RANK", Tells::LocalRank),
+        ("LOCAL_WORLD_SIZE", Tells::LocalSize),
+        ("RANK", Tells::Rank),
+        ("WORLD_SIZE", Tells::Size),
+        ("GROUP_RANK", Tells::Node),
+    ],
+    // Its run id is "none" where nobody names one: the port tells launches apart, the group the nodes.
+    of_one_launch: &["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK"],
+    shared_pus: SharedPus::OfRank("what torchrun was started with"),
+    frees_from_affinity: "start the launcher itself without a binding (taskset, numactl)",
+    through_exec: "torchrun … --no-python numabench exec -- python3 PROGRAM",
+    starter: Some(Starter::Torchrun),
+    ..OF_ANY
+};
+
+/// A worker of torchrun, DeepSpeed, Ray Train or another that sets their names.
+fn sensed(variables: &LauncherVariables<'_>) -> Option<Sensed> {
+    // A LOCAL_RANK that is no number is a slip in a script, whose processes are several all the same.
+    variables.get("LOCAL_RANK")?;
+    match (variables.number("WORLD_SIZE"), variables.number("LOCAL_RANK")) {
+        (Some(size), _) => Some(Sensed::one_of(size, "RANK")),
+        (None, None) => Some(Sensed::OneOf(LaunchSize::AtLeast(1), "RANK")),
+        (None, Some(_)) => None,
+    }
+}
+
+/// Scripts under `srun` and `mpirun` set the same names by hand, from the launcher's own: without torchrun's mark they count only where they tell of more processes than the launcher.
+fn counts_inside(variables: &LauncherVariables<'_>, own: LaunchSize, around: Option<LaunchSize>) -> bool {
+    match own {
+        // docs.pytorch.org, "torchrun (Elastic Launch)", "Environment Variables".
+        LaunchSize::Known(size) => {
+            variables.is_set("TORCHELASTIC_RUN_ID") || size > around.map_or(1, LaunchSize::least)
+        }
+        LaunchSize::AtLeast(_) => around.is_none(),
+    }
+}
 
 const TORCHRUN: Grammar = Grammar {
     tool: "torchrun",
@@ -120,9 +172,7 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
 /// The process of one worker, before its program is followed.
 pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
     let mut process = Process { workers: None, ..parent.clone() };
-    for (name, tells) in
-        TELLING.iter().filter(|(launcher, _)| *launcher == Launcher::Torchrun).flat_map(|(_, names)| *names)
-    {
+    for (name, tells) in FACTS.tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
             Tells::LocalSize => workers.count.to_string(),
