@@ -12,25 +12,6 @@ use launchers::{Launch, Launcher};
 use topo::ancestor;
 use topo::running::{Who, environment};
 
-/// The processes that start ranks on a node, as the kernel names them.
-const STARTERS: [&str; 15] = [
-    "slurmstepd",
-    "orted",
-    "prted",
-    "prte",
-    "prterun",
-    "mpirun",
-    "mpiexec",
-    "orterun",
-    "hydra_pmi_proxy",
-    "pmi_proxy",
-    "palsd",
-    "pals_exec",
-    "jsmd",
-    "jsrun",
-    "flux-shell",
-];
-
 /// The key of this process's launch on this node.
 pub fn key(launch: &Launch) -> String {
     let variable = |name: &str| std::env::var(name).ok();
@@ -39,7 +20,7 @@ pub fn key(launch: &Launch) -> String {
 
 /// The process that started this launch's ranks on this node, where it can be seen.
 fn starter() -> Option<u32> {
-    ancestor::nearest(&STARTERS).ok().map(|found| found.pid)
+    ancestor::nearest(&Launcher::starters()).ok().map(|found| found.pid)
 }
 
 /// Whether a launcher that can be seen started this process, and the others beside it: then the first of them can speak for all. torchrun is a Python
@@ -65,15 +46,7 @@ fn of(
     starter: Option<u32>,
     otherwise: impl FnOnce() -> String,
 ) -> String {
-    let names: &[&str] = match launcher {
-        Launcher::Srun => &["SLURM_JOB_ID", "SLURM_STEP_ID", "SLURMD_NODENAME"],
-        Launcher::Flux => &["FLUX_JOB_ID"],
-        Launcher::Pals => &["PALS_APID"],
-        // Its run id is "none" where nobody names one: the port tells launches apart, the group the nodes.
-        Launcher::Torchrun => &["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK"],
-        _ => &["PMIX_NAMESPACE"],
-    };
-    let told = names.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
+    let told = launcher.of_one_launch().iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
     let starter = starter.map(|pid| format!("p{pid}"));
     let parts: Vec<String> = told.chain(starter).map(|part| plain(&part)).collect();
     if parts.is_empty() { otherwise() } else { parts.join("-") }

@@ -4,19 +4,11 @@
 //! cores in the launcher's place, from what it had to share out: what Slurm's step has, or what the affinity of the launcher's own process
 //! is. That never goes beyond the cgroup's cpuset, and where nobody says what the others have, a rank stays within what is its own.
 
-use launchers::Launcher;
+use launchers::{Launcher, SharedPus};
 use stats::IdSet;
 use topo::Topology;
 use topo::ancestor::Ancestor;
 use topo::step::Step;
-
-/// The processes by which launchers bind those they start, as the kernel names them.
-// The last one is Open MPI's in the wheel that pip installs.
-const MPIRUN: &[&str] = &["orted", "prted", "prte", "prterun", "mpirun", "mpiexec", "orterun", "orterun_wrapper"];
-const HYDRA: &[&str] = &["hydra_pmi_proxy", "mpiexec", "mpirun"];
-const PALS: &[&str] = &["palsd", "pals_exec", "mpiexec"];
-const JSRUN: &[&str] = &["jsmd", "prted", "jsrun"];
-const FLUX: &[&str] = &["flux-shell"];
 
 /// What a rank's cores are taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,27 +51,19 @@ impl Pool {
         if *own == cpuset {
             return within(own, format!("the cpuset, {} did not bind", launcher.name()));
         }
-        if launcher == Launcher::Srun {
-            return match step.map(|step| &step.cpus) {
+        match launcher.shared_pus() {
+            SharedPus::OfStep => match step.map(|step| &step.cpus) {
                 Some(cpus) if cpus.untold.is_empty() => {
                     within(&cpus.usable.or(&cpus.other_tasks), "the step's PUs, in place of srun's binding".to_owned())
                 }
                 Some(cpus) => stays(format!("what srun bound it to ({})", cpus.reason)),
                 None => stays("what srun bound it to (it is in no step that can be read)".to_owned()),
-            };
-        }
-        let names = match launcher {
-            Launcher::Hydra => HYDRA,
-            Launcher::Pals => PALS,
-            Launcher::Jsrun => JSRUN,
-            Launcher::Flux => FLUX,
-            // It binds nobody: what its workers have it was started with.
-            Launcher::Torchrun => return within(own, "what torchrun was started with".to_owned()),
-            _ => MPIRUN,
-        };
-        match above(names) {
-            Ok(found) => within(&found.affinity, format!("the PUs of {} (process {})", found.name, found.pid)),
-            Err(why) => stays(format!("what {} bound it to ({why})", launcher.name())),
+            },
+            SharedPus::OfDaemons(names) => match above(names) {
+                Ok(found) => within(&found.affinity, format!("the PUs of {} (process {})", found.name, found.pid)),
+                Err(why) => stays(format!("what {} bound it to ({why})", launcher.name())),
+            },
+            SharedPus::OfRank(how) => within(own, how.to_owned()),
         }
     }
 

@@ -64,10 +64,10 @@ impl RankSlot {
 
 /// What is missing where the rank's number is: torchrun always sets it, so that it is then no number.
 fn which(launcher: Launcher) -> &'static str {
-    match launcher {
-        Launcher::Torchrun => "which of its node's processes this one is (LOCAL_RANK is not a number)",
-        _ => "which of its node's processes this one is",
+    if launcher == Launcher::Torchrun {
+        return "which of its node's processes this one is (LOCAL_RANK is not a number)";
     }
+    "which of its node's processes this one is"
 }
 
 #[cfg(test)]

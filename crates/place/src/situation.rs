@@ -1,6 +1,6 @@
 //! What is known of the job step that the lines are for: only what this process is told, and nothing for a saved machine.
 
-use launchers::{Launch, Launcher, Situation, Starter};
+use launchers::{Launch, Situation, Starter};
 use topo::Survey;
 
 use crate::request::PlaceRequest;
@@ -17,11 +17,8 @@ pub fn starter(is_saved: bool) -> Starter {
     if is_saved {
         return Starter::Srun;
     }
-    match Launch::here().launcher {
-        Launcher::Mpirun => return Starter::Mpirun,
-        Launcher::Hydra | Launcher::Pals => return Starter::Mpiexec,
-        Launcher::Torchrun => return Starter::Torchrun,
-        Launcher::Nobody | Launcher::Srun | Launcher::Jsrun | Launcher::Flux | Launcher::Pmi | Launcher::Pmix => {}
+    if let Some(starter) = Launch::here().launcher.starter() {
+        return starter;
     }
     let is_set = |name| std::env::var_os(name).is_some();
     let is_installed = |name: &str| {

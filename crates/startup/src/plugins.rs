@@ -18,8 +18,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use launchers::{Interface, Launch, Launcher};
-use ranks::{Plugin, PluginError, abi};
+use launchers::{Interface, Launch};
+use ranks::{Flavour, Plugin, PluginError, abi};
 
 /// The variable that names a plug-in.
 pub const VARIABLE: &str = "NUMABENCH_MPI";
@@ -66,14 +66,9 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
 /// The files in the order in which this launch tries them: a site's own first, then those of its launcher's family.
 pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
     let family = |file: &PathBuf| Some(file.parent()?.file_name()?.to_str()?.to_owned());
-    let (own, is_sure) = match launch.launcher {
-        Launcher::Mpirun => (OPEN_MPI, true),
-        Launcher::Hydra => (MPICH, true),
-        // Aurora's starts Open MPI too.
-        Launcher::Pals => (MPICH, false),
-        _ if launch.interface == Interface::Pmix => (OPEN_MPI, false),
-        _ => (MPICH, false),
-    };
+    let usual = launch.launcher.usual_mpi();
+    let is_open_mpi = usual.map_or(launch.interface == Interface::Pmix, |mpi| mpi.flavour == Flavour::OpenMpi);
+    let (own, is_sure) = (if is_open_mpi { OPEN_MPI } else { MPICH }, usual.is_some_and(|mpi| mpi.is_only));
     let mut ordered = files.to_vec();
     ordered.sort_by_key(|file| match family(file).as_deref() {
         Some(name) if name == own => 1,
@@ -87,6 +82,8 @@ pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use launchers::Launcher;
+
     use super::*;
 
     /// A release with these plug-ins in it, and the executable's path.

@@ -52,12 +52,10 @@ pub fn words(launch: &Launch, library: &str) -> String {
 
 /// What to try where this launcher and the MPI do not go together.
 pub fn remedy(launcher: Launcher) -> &'static str {
-    match launcher {
-        Launcher::Srun => {
-            "srun --mpi=list shows what this Slurm offers: Open MPI takes pmix, MPICH and Intel MPI take pmi2 (or what they were built with), Cray MPICH takes cray_shasta"
-        }
-        _ => "start it with the mpirun or mpiexec that belongs to this MPI",
+    if launcher == Launcher::Srun {
+        return "srun --mpi=list shows what this Slurm offers: Open MPI takes pmix, MPICH and Intel MPI take pmi2 (or what they were built with), Cray MPICH takes cray_shasta";
     }
+    "start it with the mpirun or mpiexec that belongs to this MPI"
 }
 
 #[cfg(test)]
