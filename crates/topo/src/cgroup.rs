@@ -191,7 +191,7 @@ mod tests {
         Ok(root)
     }
 
-    fn of(files: &[(&str, &str)]) -> std::io::Result<Cgroup> {
+    fn cgroup_from(files: &[(&str, &str)]) -> std::io::Result<Cgroup> {
         let root = machine(files)?;
         let live = FsRoot::at(root.path());
         let found = cgroup(&live, THIS);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn version_2s_set_is_that_of_the_nearest_group_with_the_controller_and_the_least_limit_counts() -> Outcome {
-        let found = of(&[
+        let found = cgroup_from(&[
             ("proc/self/cgroup", "0::/slurm/job_7/step_0/task_0\n"),
             ("proc/self/mountinfo", &format!("23 1 8:1 / / rw - ext4 /dev/sda rw\n{UNIFIED}")),
             ("sys/fs/cgroup/cpuset.cpus.effective", "0-127\n"),
@@ -234,7 +234,7 @@ mod tests {
         let mounts = "34 31 0:31 / /cgroups/set rw - cgroup cgroup rw,cpuset,cpu\n\
                       35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
                       36 31 0:33 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
-        let found = of(&[
+        let found = cgroup_from(&[
             (
                 "proc/self/cgroup",
                 "5:cpuset,cpu:/pbs/1.server\n4:memory:/pbs/1.server\n1:name=systemd:/\n0::/init.scope\n",
@@ -256,7 +256,7 @@ mod tests {
         // The container's own mount hides the one that it was started with.
         let mounts = "34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
                       63 34 0:31 /docker/ab12 /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset\n";
-        let found = of(&[
+        let found = cgroup_from(&[
             ("proc/self/cgroup", "3:cpuset:/docker/ab12\n"),
             ("proc/self/mountinfo", mounts),
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "2-3\n"),
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn another_roots_mount_of_the_hierarchy_is_not_taken_for_the_own_one() -> Outcome {
         let other = UNIFIED.replace(" /sys", " /srv/images/9/sys");
-        let found = of(&[
+        let found = cgroup_from(&[
             ("proc/self/cgroup", "0::/job\n"),
             ("proc/self/mountinfo", &format!("{UNIFIED}{other}")),
             ("sys/fs/cgroup/job/cpuset.cpus.effective", "0-3\n"),
@@ -291,11 +291,11 @@ mod tests {
             ("0::/\n", String::new()),
             ("1:name=systemd:/\n", UNIFIED.to_owned()),
         ] {
-            let found = of(&[("proc/self/cgroup", group), ("proc/self/mountinfo", &mounts), whole])?;
+            let found = cgroup_from(&[("proc/self/cgroup", group), ("proc/self/mountinfo", &mounts), whole])?;
             assert!(found.pus.is_none(), "{group}{mounts}{found:?}");
             reasons.push(found.reason.ok_or("a reason")?);
         }
-        let found = of(&[
+        let found = cgroup_from(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", UNIFIED),
             ("sys/fs/cgroup/cgroup.procs", ""),
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn without_a_list_of_mounts_the_usual_places_are_looked_at() -> Outcome {
-        let found = of(&[
+        let found = cgroup_from(&[
             ("proc/self/cgroup", "3:cpuset:/job\n2:memory:/job\n"),
             ("sys/fs/cgroup/cpuset/job/cpuset.cpus", "0-1\n"),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4096\n"),

@@ -12,7 +12,7 @@ use hwlocality::object::types::ObjectType;
 use stats::PciAddress;
 
 use crate::bitmap::ids;
-use crate::driver_files::{amd_uuid, said};
+use crate::driver_files::{amd_uuid, driver_identity};
 use crate::found::Found;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{is_gpu, is_hypervisors};
@@ -134,7 +134,7 @@ pub(crate) fn virtual_machine(hwloc: &Hwloc, root: Option<&FsRoot>) -> Option<St
 pub(crate) fn listed(found: Vec<Found>, surroundings: &Surroundings, root: Option<&FsRoot>) -> Vec<Gpu> {
     let gpu = |(index, found): (u32, Found)| {
         let on_bus = partition::on_bus(found.pci, found.partition);
-        let mut driver = root.map(|root| said(root, on_bus)).unwrap_or_default();
+        let mut driver = root.map(|root| driver_identity(root, on_bus)).unwrap_or_default();
         // The driver's file has the UUID of the whole GPU.
         driver.uuid = driver.uuid.filter(|_| found.partition.is_none());
         let kernels_node = root.and_then(|root| kernels_node(root, on_bus));

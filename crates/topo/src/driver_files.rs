@@ -18,21 +18,24 @@ fn nvidia_information(root: &FsRoot, pci: PciAddress) -> Option<String> {
 
 /// What a driver says of one GPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct DriverIdentity {
     pub(crate) name: Option<String>,
     pub(crate) uuid: Option<String>,
 }
 
 /// What the driver of the GPU at `pci` says.
-pub(crate) fn said(root: &FsRoot, pci: PciAddress) -> Said {
+pub(crate) fn driver_identity(root: &FsRoot, pci: PciAddress) -> DriverIdentity {
     if let Some(information) = nvidia_information(root, pci) {
         let value = |key| value_of(&information, key).filter(|text| !text.is_empty() && !text.contains('?'));
-        return Said { name: value("Model").map(printable::name), uuid: value("GPU UUID").map(printable::name) };
+        return DriverIdentity {
+            name: value("Model").map(printable::name),
+            uuid: value("GPU UUID").map(printable::name),
+        };
     }
     let file =
         |name: &str| root.text(&format!("/sys/bus/pci/devices/{pci}/{name}")).ok().filter(|text| !text.is_empty());
     let name = |text: String| printable::name(&text);
-    Said { name: file("product_name").map(name), uuid: file("unique_id").map(|id| name(amd_uuid(&id))) }
+    DriverIdentity { name: file("product_name").map(name), uuid: file("unique_id").map(|id| name(amd_uuid(&id))) }
 }
 
 /// An AMD GPU's UUID as ROCm takes it in ROCR_VISIBLE_DEVICES, from its unique id.
@@ -77,7 +80,7 @@ mod tests {
             ("proc/driver/nvidia/gpus/0009:01:00.0/numa_status", "Node:    4\nStatus:  online\n"),
         ])?;
         let root = FsRoot::at(root.path());
-        let said = said(&root, PCI);
+        let said = driver_identity(&root, PCI);
         assert_eq!(said.name.as_deref(), Some("NVIDIA GH200 120GB"));
         assert_eq!(said.uuid.as_deref(), Some("GPU-5bde48c9-5bde-5bde-5bde-5bde48c95bde"));
         assert_eq!((nvidia_memory_node(&root, PCI), nvidia_minor(&root, PCI)), (Some(4), Some(3)));
@@ -88,7 +91,10 @@ mod tests {
     fn a_uuid_of_question_marks_is_no_uuid() -> std::io::Result<()> {
         let text = "Model: NVIDIA H200\nGPU UUID: GPU-????????-????-????-????-????????????\n";
         let root = root_with(&[("proc/driver/nvidia/gpus/0009:01:00.0/information", text)])?;
-        assert_eq!(said(&FsRoot::at(root.path()), PCI), Said { name: Some("NVIDIA H200".to_owned()), uuid: None });
+        assert_eq!(
+            driver_identity(&FsRoot::at(root.path()), PCI),
+            DriverIdentity { name: Some("NVIDIA H200".to_owned()), uuid: None }
+        );
         Ok(())
     }
 
@@ -98,7 +104,7 @@ mod tests {
             ("sys/bus/pci/devices/0009:01:00.0/product_name", "AMD Instinct MI250X\n"),
             ("sys/bus/pci/devices/0009:01:00.0/unique_id", "e850aef0615db971\n"),
         ])?;
-        let said = said(&FsRoot::at(root.path()), PCI);
+        let said = driver_identity(&FsRoot::at(root.path()), PCI);
         assert_eq!(said.name.as_deref(), Some("AMD Instinct MI250X"));
         assert_eq!(said.uuid.as_deref(), Some("GPU-e850aef0615db971"));
         Ok(())
@@ -107,7 +113,7 @@ mod tests {
     #[test]
     fn without_a_driver_nothing_is_said() -> std::io::Result<()> {
         let root = root_with(&[])?;
-        assert_eq!(said(&FsRoot::at(root.path()), PCI), Said::default());
+        assert_eq!(driver_identity(&FsRoot::at(root.path()), PCI), DriverIdentity::default());
         assert_eq!(nvidia_memory_node(&FsRoot::at(root.path()), PCI), None);
         Ok(())
     }

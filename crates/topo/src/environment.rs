@@ -57,12 +57,12 @@ pub fn probe() -> Environment {
 /// [`probe`] under another root and environment.
 pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> Environment {
     let probes = vec![
-        words(root, "kernel.release", "/proc/sys/kernel/osrelease"),
+        file_text(root, "kernel.release", "/proc/sys/kernel/osrelease"),
         os_name(root),
-        words(root, "host.name", "/proc/sys/kernel/hostname"),
+        file_text(root, "host.name", "/proc/sys/kernel/hostname"),
         cpu_model(root),
         governor(root),
-        words(root, "kernel.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        file_text(root, "kernel.clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         huge_pages(root),
         number(root, "kernel.numa_balancing", "/proc/sys/kernel/numa_balancing"),
         memlock(root, "limits.memlock_soft_bytes", 0),
@@ -100,7 +100,7 @@ fn file(root: &FsRoot, name: &str, path: &str, pick: impl Fn(&str) -> Option<Pro
     }
 }
 
-fn words(root: &FsRoot, name: &str, path: &str) -> Probe {
+fn file_text(root: &FsRoot, name: &str, path: &str) -> Probe {
     file(root, name, path, |text| (!text.is_empty()).then(|| ProbeValue::Text(text.to_owned())))
 }
 

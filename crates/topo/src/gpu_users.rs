@@ -60,7 +60,7 @@ impl GpuUsers {
 
     /// What this process uses; `None` where no driver gave a list, or where this machine's /proc does not know the processes of the lists, so that
     /// its ids are another namespace's.
-    pub(crate) fn of(&self, pid: u32, is_here: impl Fn(u32) -> bool) -> Option<Vec<GpuUse>> {
+    pub(crate) fn uses_of(&self, pid: u32, is_here: impl Fn(u32) -> bool) -> Option<Vec<GpuUse>> {
         let own: Vec<GpuUse> = self.uses.iter().filter(|one| one.pid == pid).cloned().collect();
         let told = !self.asked.is_empty() && self.pids().into_iter().all(is_here);
         (told || !own.is_empty()).then_some(own)
@@ -83,9 +83,9 @@ mod tests {
     fn who_is_not_in_a_list_uses_no_gpu_unless_the_list_is_of_other_processes_than_those_here() {
         let both = list(&[7, 9]);
         assert_eq!(both.pids(), [7, 9]);
-        assert_eq!(both.of(8, |_| true), Some(Vec::new()));
-        assert_eq!(both.of(8, |pid| pid == 7), None, "9 is not here: the ids are another namespace's");
-        assert_eq!(both.of(7, |pid| pid == 7).map(|own| own.len()), Some(1));
-        assert_eq!(GpuUsers::default().of(7, |_| true), None, "nobody was asked");
+        assert_eq!(both.uses_of(8, |_| true), Some(Vec::new()));
+        assert_eq!(both.uses_of(8, |pid| pid == 7), None, "9 is not here: the ids are another namespace's");
+        assert_eq!(both.uses_of(7, |pid| pid == 7).map(|own| own.len()), Some(1));
+        assert_eq!(GpuUsers::default().uses_of(7, |_| true), None, "nobody was asked");
     }
 }

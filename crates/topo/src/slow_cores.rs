@@ -41,20 +41,20 @@ fn slow_of(kinds: &[Kind]) -> Option<SlowCores> {
         && kinds.iter().any(is_fast)
     {
         let slow = kinds.iter().filter(|kind| kind.core_type.is_some() && !is_fast(kind));
-        return told(slow, format!("{small} beside {FAST}"));
+        return merged_slow_cores(slow, format!("{small} beside {FAST}"));
     }
     let by = |value: fn(&Kind) -> Option<u64>, words: fn(u64, u64) -> String| {
         let values: Vec<u64> = kinds.iter().map(value).collect::<Option<_>>()?;
         let fastest = values.iter().max().copied()?;
         let is_slow = |value: u64| value.saturating_mul(5) < fastest.saturating_mul(4);
         let slowest = values.iter().copied().filter(|value| is_slow(*value)).min()?;
-        told(kinds.iter().filter(|kind| value(kind).is_some_and(is_slow)), words(slowest, fastest))
+        merged_slow_cores(kinds.iter().filter(|kind| value(kind).is_some_and(is_slow)), words(slowest, fastest))
     };
     by(|kind| kind.capacity, |slow, fast| format!("capacity {slow}, the fastest have {fast}"))
         .or_else(|| by(|kind| kind.mhz, |slow, fast| format!("at most {slow} MHz, the fastest {fast} MHz")))
 }
 
-fn told<'k>(slow: impl Iterator<Item = &'k Kind>, reason: String) -> Option<SlowCores> {
+fn merged_slow_cores<'k>(slow: impl Iterator<Item = &'k Kind>, reason: String) -> Option<SlowCores> {
     let pus = slow.fold(IdSet::default(), |all, kind| all.or(&kind.pus));
     (!pus.is_empty()).then_some(SlowCores { pus, reason })
 }

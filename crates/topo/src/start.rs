@@ -41,11 +41,11 @@ pub fn start() -> Result<Start, TopoError> {
     let topology = model(&hwloc, TopologySource::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
     topology.check()?;
     let step = step::here(&topology);
-    Ok(of(topology, step, &FsRoot::default()))
+    Ok(start_from(topology, step, &FsRoot::default()))
 }
 
-fn of(topology: Topology, step: Option<Step>, root: &FsRoot) -> Start {
-    let is_hidden = |pci| matches!(step::access(root, pci), Access::Refused | Access::Missing);
+fn start_from(topology: Topology, step: Option<Step>, root: &FsRoot) -> Start {
+    let is_hidden = |pci| matches!(step::device_access(root, pci), Access::Refused | Access::Missing);
     let hidden: IdSet = topology.gpus.iter().filter(|gpu| is_hidden(gpu.pci)).map(|gpu| gpu.index).collect();
     let kfd = kfd::gpus(root);
     let mut open = topology.clone();
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_gpu_whose_device_file_is_not_here_is_hidden_and_no_runtime_lists_it() -> Outcome {
         let (topology, root) = machine()?;
-        let start = of(topology, None, &FsRoot::at(root.path()));
+        let start = start_from(topology, None, &FsRoot::at(root.path()));
         assert_eq!(start.hidden, "1".parse()?);
         assert_eq!(start.topology.gpus.len(), 2, "it is still the machine's");
         let listed: Vec<_> = start.visibility.iter().flat_map(|one| one.devices.iter().flatten()).collect();

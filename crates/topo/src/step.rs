@@ -14,7 +14,7 @@ use stats::IdSet;
 
 use crate::fs_root::FsRoot;
 use crate::model::{Gpu, Topology};
-pub(crate) use device_access::{Access, device_file, of as access};
+pub(crate) use device_access::{Access, device_access, device_file};
 use slurm_env::SlurmEnv;
 
 /// A job step, or a batch script.
@@ -70,7 +70,7 @@ pub(crate) fn here(topology: &Topology) -> Option<Step> {
     // A root of its own: what is read of other processes and of drivers here does not belong in a saved machine.
     let root = FsRoot::default();
     let told = SlurmEnv::slurm(&variable, &root)?;
-    let access: Vec<Access> = topology.gpus.iter().map(|gpu| device_access::of(&root, gpu.pci)).collect();
+    let access: Vec<Access> = topology.gpus.iter().map(|gpu| device_access(&root, gpu.pci)).collect();
     Some(step(told, topology, &access))
 }
 

@@ -21,7 +21,7 @@ fn machine() -> Result<Survey, crate::TopoError> {
 }
 
 /// What is said after `change`, and the other way round.
-fn said(change: impl Fn(&mut Topology)) -> Result<(Vec<String>, Vec<String>), crate::TopoError> {
+fn differences_both_ways(change: impl Fn(&mut Topology)) -> Result<(Vec<String>, Vec<String>), crate::TopoError> {
     let (before, mut after) = (machine()?, machine()?);
     change(&mut after.topology);
     let words = |old: &Survey, new: &Survey| differences(old, new).into_iter().map(|one| one.words).collect();
@@ -48,8 +48,8 @@ fn offline(topology: &mut Topology, gone: &IdSet) {
 #[test]
 fn a_machine_does_not_differ_from_itself_nor_by_what_always_changes() -> Outcome {
     let none = both(&[], &[]);
-    assert_eq!(said(|_| ())?, none);
-    let always = said(|machine| {
+    assert_eq!(differences_both_ways(|_| ())?, none);
+    let always = differences_both_ways(|machine| {
         machine.hwloc_version.push('x');
         machine.hostname = Some("another".to_owned());
         machine.nodes[0].free_bytes = Some(1);
@@ -67,7 +67,7 @@ fn a_gpu_that_is_gone_is_named_by_its_pci_address_and_the_others_are_not() -> Ou
         (0..).zip(&mut machine.gpus).for_each(|(index, gpu)| gpu.index = index);
     };
     let gpu = "GPU 0000:03:00.0 (NVIDIA H100 80GB HBM3)";
-    assert_eq!(said(change)?, both(&[&format!("{gpu} gone")], &[&format!("{gpu} new")]));
+    assert_eq!(differences_both_ways(change)?, both(&[&format!("{gpu} gone")], &[&format!("{gpu} new")]));
     Ok(())
 }
 
@@ -79,7 +79,7 @@ fn a_link_with_fewer_lanes_or_a_lower_maximum_is_downgraded() -> Outcome {
         }
     };
     let gpu = "GPU 0000:03:00.0 (NVIDIA H100 80GB HBM3)";
-    let (there, back) = said(change)?;
+    let (there, back) = differences_both_ways(change)?;
     assert_eq!(
         there,
         [
@@ -93,7 +93,7 @@ fn a_link_with_fewer_lanes_or_a_lower_maximum_is_downgraded() -> Outcome {
 
 #[test]
 fn another_gpu_in_the_same_slot_and_a_locality_that_got_lost_are_said() -> Outcome {
-    let (there, _) = said(|machine| {
+    let (there, _) = differences_both_ways(|machine| {
         machine.gpus[0].uuid = Some("GPU-2".to_owned());
         machine.gpus[1].locality.rung = Rung::Unknown;
         machine.gpus[1].locality.reason = "the kernel says numa_node -1".to_owned();
@@ -111,16 +111,16 @@ fn a_dimm_that_is_missing_is_less_memory_of_its_node() -> Outcome {
         &["NUMA node 1: 7 GiB of memory, was 8 GiB (1 GiB less)"],
         &["NUMA node 1: 8 GiB of memory, was 7 GiB (1 GiB more)"],
     );
-    assert_eq!(said(change)?, wanted);
+    assert_eq!(differences_both_ways(change)?, wanted);
     Ok(())
 }
 
 #[test]
 fn a_node_that_is_gone_or_made_of_something_else_is_said() -> Outcome {
     let wanted = both(&["NUMA node 1 gone (CPUs and memory, 8 GiB)"], &["NUMA node 1 new (CPUs and memory, 8 GiB)"]);
-    let gone = said(|machine| drop(machine.nodes.remove(1)))?;
+    let gone = differences_both_ways(|machine| drop(machine.nodes.remove(1)))?;
     assert_eq!(gone, wanted);
-    let (there, _) = said(|machine| machine.nodes[1].kind = NodeKind::CpuOnly)?;
+    let (there, _) = differences_both_ways(|machine| machine.nodes[1].kind = NodeKind::CpuOnly)?;
     assert_eq!(there, ["NUMA node 1: CPUs without memory, was CPUs and memory"]);
     Ok(())
 }
@@ -132,27 +132,27 @@ fn smt_that_is_off_is_one_thing_and_a_core_that_is_gone_another() -> Outcome {
         &["SMT on: 2 PU(s) a core, were 1; PUs 1,3,5,7,9,11,13,15 new"],
     );
     let siblings = "1-15:2".parse()?;
-    assert_eq!(said(|machine| offline(machine, &siblings))?, wanted);
+    assert_eq!(differences_both_ways(|machine| offline(machine, &siblings))?, wanted);
     let core = "4-5".parse()?;
     let wanted = both(
         &["PUs 4-5 gone or offline, 1 whole core(s) of them"],
         &["PUs 4-5 new or online again, 1 whole core(s) of them"],
     );
-    assert_eq!(said(|machine| offline(machine, &core))?, wanted);
+    assert_eq!(differences_both_ways(|machine| offline(machine, &core))?, wanted);
     let one = "7".parse()?;
-    assert_eq!(said(|machine| offline(machine, &one))?.0, ["PUs 7 gone or offline"]);
+    assert_eq!(differences_both_ways(|machine| offline(machine, &one))?.0, ["PUs 7 gone or offline"]);
     Ok(())
 }
 
 #[test]
 fn distances_are_said_one_by_one_up_to_a_number() -> Outcome {
-    let (there, _) = said(|machine| {
+    let (there, _) = differences_both_ways(|machine| {
         if let Some(distances) = &mut machine.distances {
             distances.rows[0][1] = 21;
         }
     })?;
     assert_eq!(there, ["distance from NUMA node 0 to 1: 21, was 32"]);
-    let (there, back) = said(|machine| machine.distances = None)?;
+    let (there, back) = differences_both_ways(|machine| machine.distances = None)?;
     assert_eq!((there.len(), back.len()), (1, 1));
     let wide = |value: u64| -> Result<Survey, crate::TopoError> {
         let mut machine = machine()?;
@@ -169,27 +169,27 @@ fn distances_are_said_one_by_one_up_to_a_number() -> Outcome {
 fn the_allowed_set_is_compared_over_what_both_have() -> Outcome {
     let more = "0-1".parse()?;
     let wanted = both(&["allowed PUs 0-1 new"], &["allowed PUs 0-1 gone"]);
-    assert_eq!(said(|machine| machine.allowed.pus = machine.allowed.pus.or(&more))?, wanted);
-    let (there, _) = said(|machine| machine.allowed.nodes = [0].into_iter().collect())?;
+    assert_eq!(differences_both_ways(|machine| machine.allowed.pus = machine.allowed.pus.or(&more))?, wanted);
+    let (there, _) = differences_both_ways(|machine| machine.allowed.nodes = [0].into_iter().collect())?;
     assert_eq!(there, ["allowed NUMA nodes 1 gone"]);
     Ok(())
 }
 
 #[test]
 fn cpus_caches_and_groupings_that_changed_are_said() -> Outcome {
-    let (there, _) = said(|machine| machine.packages[1].cpu_model = Some("another".to_owned()))?;
+    let (there, _) = differences_both_ways(|machine| machine.packages[1].cpu_model = Some("another".to_owned()))?;
     assert!(there.is_empty(), "what one file does not say is no change: {there:?}");
     let (mut old, mut new) = (machine()?, machine()?);
     old.topology.packages[1].cpu_model = Some("one".to_owned());
     new.topology.packages[1].cpu_model = Some("another".to_owned());
     assert_eq!(differences(&old, &new)[0].words, "package 1: CPU model another, was one");
-    let (there, _) = said(|machine| drop(machine.packages.pop()))?;
+    let (there, _) = differences_both_ways(|machine| drop(machine.packages.pop()))?;
     assert_eq!(there, ["1 packages, were 2"]);
-    let (there, _) = said(|machine| machine.l3s[0].size_bytes = Some(16 << 20))?;
+    let (there, _) = differences_both_ways(|machine| machine.l3s[0].size_bytes = Some(16 << 20))?;
     assert_eq!(there, ["the L3 of PUs 0-3 has 16 MiB, had 32 MiB"]);
-    let (there, _) = said(|machine| drop(machine.l3s.pop()))?;
+    let (there, _) = differences_both_ways(|machine| drop(machine.l3s.pop()))?;
     assert_eq!(there, ["3 L3 caches, were 4"]);
-    let (there, _) = said(|machine| {
+    let (there, _) = differences_both_ways(|machine| {
         let pus = machine.nodes[0].pus.clone();
         machine.nodes[0].pus = machine.nodes[1].pus.clone();
         machine.nodes[1].pus = pus;

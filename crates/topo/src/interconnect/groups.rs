@@ -86,7 +86,7 @@ mod tests {
         (interconnect, (0..gpus).map(address).collect())
     }
 
-    fn said(levels: &[Option<PciLevel>], gpus: u8) -> Vec<String> {
+    fn group_lines(levels: &[Option<PciLevel>], gpus: u8) -> Vec<String> {
         let (interconnect, gpus) = machine(levels, gpus);
         interconnect.shared_by(&gpus).iter().map(|group| format!("{}: {}", group.gpus, group.what)).collect()
     }
@@ -104,12 +104,12 @@ mod tests {
         ];
         let levels: Vec<Option<PciLevel>> = rows.concat().into_iter().map(Some).collect();
         let want = ["0-1: one PCIe switch (PIX)", "4-5: one PCIe switch (PIX)", "0-3: one NUMA node (NODE)"];
-        assert_eq!(said(&levels, 6), want);
+        assert_eq!(group_lines(&levels, 6), want);
     }
 
     #[test]
     fn where_nobody_says_what_is_between_there_is_no_group() {
-        assert_eq!(said(&[None, None, None], 3), [""; 0]);
-        assert_eq!(said(&[Some(PciLevel::Sys)], 2), [""; 0]);
+        assert_eq!(group_lines(&[None, None, None], 3), [""; 0]);
+        assert_eq!(group_lines(&[Some(PciLevel::Sys)], 2), [""; 0]);
     }
 }

@@ -18,10 +18,10 @@ const FABRIC_ENDED: u8 = 3;
 /// # Errors
 /// Why it says nothing.
 pub fn health() -> Result<GpuHealth, String> {
-    of(LIBRARY.as_ref())
+    health_from(LIBRARY.as_ref())
 }
 
-pub(super) fn of(library: &OsStr) -> Result<GpuHealth, String> {
+pub(super) fn health_from(library: &OsStr) -> Result<GpuHealth, String> {
     let nvml = opened(library)?;
     let failed = |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
     let devices = (0..nvml.device_count().map_err(failed)?).filter_map(|index| nvml.device_by_index(index).ok());

@@ -47,10 +47,10 @@ fn every_answer_is_taken_and_is_what_the_fixture_of_that_machine_keeps() -> Outc
 #[test]
 fn the_processes_on_each_gpu_are_told_with_their_memory() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let uses = users::of(fake(folder.path())?.as_os_str())?;
+    let uses = users::uses_from(fake(folder.path())?.as_os_str())?;
     let shown: Vec<_> = uses.iter().map(|one| (one.pid, one.pci.to_string(), one.bytes)).collect();
     assert_eq!(shown, [(4711, "0000:19:00.0".to_owned(), Some(1 << 30)), (4711, "0000:82:00.0".to_owned(), None)]);
-    let missing = users::of("/nonexistent/libnvidia-ml.so.1".as_ref());
+    let missing = users::uses_from("/nonexistent/libnvidia-ml.so.1".as_ref());
     assert!(missing.is_err_and(|why| why.contains("libnvidia-ml.so.1")));
     Ok(())
 }
@@ -58,7 +58,7 @@ fn the_processes_on_each_gpu_are_told_with_their_memory() -> Outcome {
 #[test]
 fn settings_and_errors_of_each_gpu_are_told_and_what_the_library_lacks_is_unknown() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let health = health::of(fake(folder.path())?.as_os_str())?;
+    let health = health::health_from(fake(folder.path())?.as_os_str())?;
     assert_eq!((health.gpus.len(), health.peers.len(), health.confidential), (8, 28, Some(true)));
     let with = |holds: fn(&OneGpu) -> bool| -> Vec<usize> {
         (0..).zip(&health.gpus).filter(|(_, gpu)| holds(gpu)).map(|(at, _)| at).collect()

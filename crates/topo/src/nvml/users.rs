@@ -12,10 +12,10 @@ use crate::gpu_use::GpuUse;
 /// # Errors
 /// Why it lists nothing.
 pub(crate) fn uses() -> Result<Vec<GpuUse>, String> {
-    of(LIBRARY.as_ref())
+    uses_from(LIBRARY.as_ref())
 }
 
-pub(super) fn of(library: &OsStr) -> Result<Vec<GpuUse>, String> {
+pub(super) fn uses_from(library: &OsStr) -> Result<Vec<GpuUse>, String> {
     let nvml = opened(library)?;
     let failed = |error| format!("{} does not say which processes use a GPU: {error}", library.to_string_lossy());
     let mut uses = Vec::new();

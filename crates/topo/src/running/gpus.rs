@@ -62,7 +62,7 @@ impl UsableGpus {
     /// The same for the process `pid`, by what the drivers' lists say: what it uses is certain, and goes before what it could use.
     #[must_use]
     pub fn by_use(mut self, pid: u32, users: &GpuUsers) -> Self {
-        self.in_use = users.of(pid, |pid| Path::new(&format!("/proc/{pid}")).exists());
+        self.in_use = users.uses_of(pid, |pid| Path::new(&format!("/proc/{pid}")).exists());
         let used = self.in_use.iter().flatten();
         let devices: Vec<Visible> = used.clone().map(|one| Visible { pci: Some(one.pci), part: None }).collect();
         if let Some(source) = used.map(|one| one.source.clone()).next() {
@@ -93,7 +93,7 @@ pub(super) fn usable(
     let closed = if is_here { closed::closed(root, topology, folder) } else { Vec::new() };
     let (open, refused, kept) = match who {
         Who::This if is_here => {
-            let access = |pci| step::access(root, pci);
+            let access = |pci| step::device_access(root, pci);
             let with = |wanted: Access| -> Vec<PciAddress> {
                 topology.gpus.iter().map(|gpu| gpu.pci).filter(|pci| access(*pci) == wanted).collect()
             };

@@ -45,12 +45,12 @@ pub fn threads(who: Who) -> ProcessThreads {
 fn under(root: &FsRoot, folder: &str) -> ProcessThreads {
     let mut children = Vec::new();
     for pid in descendants(root, folder) {
-        let threads = of(root, &format!("/proc/{pid}"));
+        let threads = names_and_pus(root, &format!("/proc/{pid}"));
         let name = threads.first().map(|(name, _)| name.clone());
         let pus = threads.into_iter().map(|(_, pus)| pus).reduce(|all, one| all.or(&one));
         children.extend(name.zip(pus));
     }
-    ProcessThreads { own: grouped(of(root, folder)), children: grouped(children) }
+    ProcessThreads { own: grouped(names_and_pus(root, folder)), children: grouped(children) }
 }
 
 /// The numbers of the threads, ascending: the first is the process's own.
@@ -61,7 +61,7 @@ fn numbers(root: &FsRoot, folder: &str) -> Vec<u32> {
 }
 
 /// Name and PUs of each thread; one that ends meanwhile is left out.
-fn of(root: &FsRoot, folder: &str) -> Vec<(String, IdSet)> {
+fn names_and_pus(root: &FsRoot, folder: &str) -> Vec<(String, IdSet)> {
     let one = |thread: u32| {
         let lines = root.lines(&format!("{folder}/task/{thread}/status"), &["Name", "Cpus_allowed_list"]).ok()?;
         let name = printable::name(value_of(&lines, "Name")?);

@@ -24,7 +24,7 @@ pub(crate) enum Access {
 }
 
 /// Whether the file of the GPU at `pci` may be opened.
-pub(crate) fn of(root: &FsRoot, pci: PciAddress) -> Access {
+pub(crate) fn device_access(root: &FsRoot, pci: PciAddress) -> Access {
     let Some(file) = device_file(root, pci) else { return Access::Unknown };
     match access(file, Mode::READ_OK | Mode::WRITE_OK) {
         Ok(()) => Access::Open,

@@ -38,7 +38,7 @@ fn bare() -> Result<(tempfile::TempDir, FsRoot), std::io::Error> {
     Ok((folder, root))
 }
 
-fn told(changes: &[(&str, &str)]) -> Result<SlurmEnv, Box<dyn Error>> {
+fn slurm_env(changes: &[(&str, &str)]) -> Result<SlurmEnv, Box<dyn Error>> {
     let (_folder, root) = bare()?;
     Ok(SlurmEnv::slurm(&variables(changes), &root).ok_or("in no step")?)
 }
@@ -51,7 +51,7 @@ fn sets(share: &StepShare) -> [String; 4] {
 #[test]
 fn a_bound_task_that_has_all_of_its_step_has_the_nodes_rest_outside() -> Outcome {
     let topology = machine()?.topology.restricted_to(&"4-5".parse()?);
-    let cpus = cpus(&told(&[("SLURM_CPUS_ON_NODE", "2")])?, &topology);
+    let cpus = cpus(&slurm_env(&[("SLURM_CPUS_ON_NODE", "2")])?, &topology);
     assert_eq!(sets(&cpus), ["4-5", "", "0-3,6-15", ""]);
     assert!(cpus.is_whole_step());
     Ok(())
@@ -60,19 +60,19 @@ fn a_bound_task_that_has_all_of_its_step_has_the_nodes_rest_outside() -> Outcome
 #[test]
 fn what_other_tasks_of_the_step_have_is_not_outside_of_it() -> Outcome {
     let topology = machine()?.topology.restricted_to(&"4-5".parse()?);
-    let all_of_it = cpus(&told(&[("SLURM_CPUS_ON_NODE", "14")])?, &topology);
+    let all_of_it = cpus(&slurm_env(&[("SLURM_CPUS_ON_NODE", "14")])?, &topology);
     assert_eq!(sets(&all_of_it), ["4-5", "2-3,6-15", "0-1", ""], "the cpuset has the last word");
-    let some = cpus(&told(&[("SLURM_CPUS_ON_NODE", "6")])?, &topology);
+    let some = cpus(&slurm_env(&[("SLURM_CPUS_ON_NODE", "6")])?, &topology);
     assert_eq!(sets(&some), ["4-5", "", "0-1", "2-3,6-15"]);
     insta::assert_snapshot!("reason_for_other_tasks", some.reason);
-    let silent = cpus(&told(&[("SLURM_CPUS_ON_NODE", "unset")])?, &topology);
+    let silent = cpus(&slurm_env(&[("SLURM_CPUS_ON_NODE", "unset")])?, &topology);
     assert_eq!(sets(&silent), ["4-5", "", "0-1", "2-3,6-15"]);
     Ok(())
 }
 
 #[test]
 fn a_step_that_nothing_confines_is_told_so() -> Outcome {
-    let cpus = cpus(&told(&[])?, &machine()?.topology);
+    let cpus = cpus(&slurm_env(&[])?, &machine()?.topology);
     assert_eq!(sets(&cpus), ["2-15", "", "0-1", ""]);
     assert_eq!(cpus.reason, "SLURM_CPUS_ON_NODE=1, but nothing holds this task to fewer than 14");
     Ok(())
@@ -81,7 +81,7 @@ fn a_step_that_nothing_confines_is_told_so() -> Outcome {
 #[test]
 fn slurms_numbers_are_taken_along_pci_order_where_nothing_is_hidden() -> Outcome {
     let gpus_of = |changes: &[(&str, &str)], access: [Access; 3]| -> Result<GpuShare, Box<dyn Error>> {
-        Ok(gpus(&told(changes)?, &machine()?.topology.gpus, &access))
+        Ok(gpus(&slurm_env(changes)?, &machine()?.topology.gpus, &access))
     };
     const NONE: [Access; 3] = [Access::Unknown; 3];
     let one = gpus_of(&[("SLURM_STEP_GPUS", "1")], NONE)?;
@@ -112,15 +112,15 @@ fn device_files_that_are_refused_or_missing_prove_what_is_not_in_the_step() -> O
     let topology = machine()?.topology;
     let share = |told: &SlurmEnv, access: [Access; 3]| gpus(told, &topology.gpus, &access).share;
     // Slurm says 0, the kernel says otherwise: a gres.conf with another order.
-    let proven = share(&told(&[])?, [Access::Refused, Access::Open, Access::Refused]);
+    let proven = share(&slurm_env(&[])?, [Access::Refused, Access::Open, Access::Refused]);
     assert_eq!(sets(&proven), ["1", "", "0,2", ""]);
-    let container = share(&told(&[])?, [Access::Open, Access::Missing, Access::Missing]);
+    let container = share(&slurm_env(&[])?, [Access::Open, Access::Missing, Access::Missing]);
     assert_eq!(sets(&container), ["0", "", "1-2", ""]);
     // The cgroup is the step's, the variable the task's.
-    let task = share(&told(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
+    let task = share(&slurm_env(&[("SLURM_GPUS_ON_NODE", "2")])?, [Access::Open, Access::Open, Access::Refused]);
     assert_eq!(sets(&task), ["0", "1", "2", ""]);
     // A file that cannot be judged proves nothing.
-    let unclear = share(&told(&[])?, [Access::Open, Access::Refused, Access::Unknown]);
+    let unclear = share(&slurm_env(&[])?, [Access::Open, Access::Refused, Access::Unknown]);
     let reasons = [proven, container, unclear].map(|found| found.reason);
     insta::assert_snapshot!("reasons_by_device_files", reasons.join("\n"));
     Ok(())
@@ -131,7 +131,7 @@ fn without_pci_devices_slurms_numbers_are_all_there_is() -> Outcome {
     let shown = |changes: &[(&str, &str)]| -> Result<String, Box<dyn Error>> {
         let mut survey = machine()?;
         survey.topology.gpus.clear();
-        survey.step = Some(step(told(changes)?, &survey.topology, &[]));
+        survey.step = Some(step(slurm_env(changes)?, &survey.topology, &[]));
         let text = crate::text::render(&survey, 100);
         Ok(text.lines().filter(|line| line.contains("Slurm")).collect::<Vec<_>>().join("\n"))
     };
@@ -150,7 +150,7 @@ fn without_pci_devices_slurms_numbers_are_all_there_is() -> Outcome {
 fn the_view_of_a_step_says_what_it_has_and_what_not() -> Outcome {
     let mut survey = machine()?;
     survey.topology = survey.topology.restricted_to(&"4-5".parse()?);
-    let told = told(&[("SLURM_CPUS_ON_NODE", "2"), ("SLURM_STEP_GPUS", "1")])?;
+    let told = slurm_env(&[("SLURM_CPUS_ON_NODE", "2"), ("SLURM_STEP_GPUS", "1")])?;
     survey.step = Some(step(told, &survey.topology, &[Access::Unknown; 3]));
     for text in [crate::text::render(&survey, 100), crate::text::numa(&survey, 100)] {
         let section: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Slurm")).take(6).collect();
@@ -182,9 +182,9 @@ fn a_process_outside_of_jobs_is_in_no_step_and_a_login_shell_of_salloc_neither()
 fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
     let (folder, root) = bare()?;
     let plain = [("SLURM_STEP_ID", "unset"), ("SLURM_STEP_GPUS", "unset"), ("SLURM_JOB_GPUS", "2-3")];
-    let batch = told(&plain)?;
+    let batch = slurm_env(&plain)?;
     assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
-    assert_eq!(told(&[("SLURM_STEP_ID", "4294967290")])?.step, "interactive");
+    assert_eq!(slurm_env(&[("SLURM_STEP_ID", "4294967290")])?.step, "interactive");
 
     // The submitting step's SLURM_STEP_ID and SLURM_STEP_GPUS are still there; process 41's starter says what 41 is.
     let file = |path: &str, text: &str| -> std::io::Result<()> {
@@ -208,10 +208,10 @@ fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
 fn a_gpus_file_is_asked_for_and_not_opened() -> Outcome {
     let (folder, root) = bare()?;
     let pci = "0000:03:00.0".parse()?;
-    assert_eq!(device_access::of(&root, pci), Access::Unknown, "no driver has it");
+    assert_eq!(device_access(&root, pci), Access::Unknown, "no driver has it");
     let information = folder.path().join("proc/driver/nvidia/gpus/0000:03:00.0/information");
     std::fs::create_dir_all(information.parent().ok_or("no parent")?)?;
     std::fs::write(&information, "Model: \t\t NVIDIA H200\nDevice Minor: \t 4094\n")?;
-    assert_eq!(device_access::of(&root, pci), Access::Missing, "/dev/nvidia4094 is not there");
+    assert_eq!(device_access(&root, pci), Access::Missing, "/dev/nvidia4094 is not there");
     Ok(())
 }

@@ -58,7 +58,7 @@ impl Columns {
         (0..LEVELS).all(|level| levels.0 & 1 << level == 0 || self.0[level] == other.0[level])
     }
 
-    pub(super) fn of(&self, level: Level) -> usize {
+    pub(super) fn count(&self, level: Level) -> usize {
         self.0[level as usize]
     }
 }

@@ -20,11 +20,11 @@ pub(super) fn legend(survey: &Survey, pus: &Pus, room: i32) -> Panel {
     let widest = entries.iter().map(|(_, words)| Font::SMALL.width(words)).max().unwrap_or(0);
     let entry = sample.width + APART + widest + BETWEEN;
     let columns = usize::try_from((room + BETWEEN) / entry).unwrap_or(1).max(1);
-    let blocks = entries.into_iter().map(|(look, words)| one(look, words, sample)).collect();
+    let blocks = entries.into_iter().map(|(look, words)| legend_entry(look, words, sample)).collect();
     Panel::fixed(columns, BETWEEN / 2, blocks)
 }
 
-fn one(look: Look, words: String, sample: Size) -> Block {
+fn legend_entry(look: Look, words: String, sample: Size) -> Block {
     let swatch = Block::cell(look, "", "", sample);
     let words = Block::new(Look::Unseen, "", vec![Line::new(Font::SMALL, words)]).spaced(1, 0);
     Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::fixed(2, APART, vec![swatch, words]))

@@ -38,7 +38,7 @@ pub(super) fn known(survey: &Survey) -> Vec<GpuLink> {
     for (at, (one, row)) in rows.iter().enumerate() {
         for (other, column) in &rows[at + 1..] {
             let fabric = interconnect.between(*row, *column).and_then(|pair| pair.fabric);
-            let said = fabric.and_then(words);
+            let said = fabric.and_then(label_and_rate);
             links.extend(said.map(|(words, bytes_per_s)| GpuLink { gpus: (*one, *other), words, bytes_per_s }));
         }
     }
@@ -46,7 +46,7 @@ pub(super) fn known(survey: &Survey) -> Vec<GpuLink> {
 }
 
 /// `None` for what is not one link.
-fn words(fabric: Fabric) -> Option<(String, Option<u64>)> {
+fn label_and_rate(fabric: Fabric) -> Option<(String, Option<u64>)> {
     let with_rate = |name: &str, bytes_per_s: Option<u64>| match bytes_per_s {
         Some(bytes_per_s) => format!("{name}, {} in each direction", rate(bytes_per_s as f64)),
         None => name.to_owned(),
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_fabric_is_said_as_the_field_says_it_and_a_way_over_others_is_no_link() {
-        let said = |fabric| words(fabric).map(|(words, _)| words);
+        let said = |fabric| label_and_rate(fabric).map(|(words, _)| words);
         let nvlink = |links, bytes_per_s| said(Fabric::Nvlink { links, bytes_per_s });
         let xgmi = |hops, most| said(Fabric::Xgmi { hops, least_bytes_per_s: None, most_bytes_per_s: most });
         assert_eq!(nvlink(Some(18), None).as_deref(), Some("NV18"));

@@ -97,7 +97,7 @@ pub(super) fn adapters(interconnect: &Interconnect) -> Vec<String> {
 /// The links of the GPUs, and who says so.
 pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
     let interconnect = &survey.interconnect;
-    let mut lines = told("NVLink", interconnect.nvlink.as_ref(), width);
+    let mut lines = source_lines("NVLink", interconnect.nvlink.as_ref(), width);
     let gpus = &survey.topology.gpus;
     let of_gpu = |gpu: &Gpu| interconnect.devices.get(gpu.index as usize)?.nvlinks.as_ref();
     lines.extend(grouped(gpus.iter().filter_map(|gpu| Some((gpu.index, nvlinks(of_gpu(gpu)?)))), width));
@@ -107,7 +107,7 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
             _ => None,
         }));
     }
-    lines.extend(told("xGMI", interconnect.xgmi.as_ref(), width));
+    lines.extend(source_lines("xGMI", interconnect.xgmi.as_ref(), width));
     lines.extend(pairs(interconnect, width, xgmi));
     if gpus.iter().any(|gpu| gpu.link.is_some()) {
         let when = match survey.topology.source {
@@ -128,7 +128,7 @@ fn nvlinks(nvlinks: &NvLinks) -> String {
     format!("{}{version}{}", count(nvlinks.links as usize, "link"), each.unwrap_or_default())
 }
 
-fn told(what: &str, told: Option<&InterconnectSource>, width: usize) -> Vec<String> {
+fn source_lines(what: &str, told: Option<&InterconnectSource>, width: usize) -> Vec<String> {
     match told {
         Some(InterconnectSource { source: Some(source), .. }) => wrapped(&format!("{what}, by "), source, width),
         Some(InterconnectSource { reason: Some(reason), .. }) => {

@@ -46,7 +46,7 @@ fn drawn(picture: &str) -> Result<Vec<Drawn>, Box<dyn Error>> {
 }
 
 /// The one box with this tooltip.
-fn one<'d>(boxes: &'d [Drawn], tooltip: &str) -> Result<&'d Drawn, Box<dyn Error>> {
+fn only_box<'d>(boxes: &'d [Drawn], tooltip: &str) -> Result<&'d Drawn, Box<dyn Error>> {
     let found: Vec<&Drawn> = boxes.iter().filter(|one| one.tooltip == tooltip).collect();
     if let [only] = found[..] { Ok(only) } else { Err(format!("{} boxes \"{tooltip}\"", found.len()).into()) }
 }
@@ -70,7 +70,7 @@ fn each_place_has_one_box_with_its_own_pus_in_it() -> Outcome {
         let topology = &machine.survey.topology;
         let boxes = drawn(&topo::svg::svg(machine.survey))?;
         let holds = |tooltip: String, pus: &IdSet| -> Outcome {
-            let found = one(&boxes, &tooltip)?;
+            let found = only_box(&boxes, &tooltip)?;
             assert_eq!(found.pus, *pus, "{}: {tooltip}", machine.name);
             Ok(())
         };
@@ -81,32 +81,32 @@ fn each_place_has_one_box_with_its_own_pus_in_it() -> Outcome {
             holds(tooltip.clone(), &package.pus)?;
             let mut words = vec![format!("Package {id}")];
             words.extend(common_cpu(topology).is_none().then(|| model.to_owned()));
-            says(one(&boxes, &tooltip)?, &words)?;
+            says(only_box(&boxes, &tooltip)?, &words)?;
         }
         for l3 in &topology.l3s {
             let size = l3.size_bytes.map_or(String::new(), |bytes| format!(" {}", rounded_size(bytes)));
             let tooltip = format!("L3{size}: {}", pus(&l3.pus));
             holds(tooltip.clone(), &l3.pus)?;
-            says(one(&boxes, &tooltip)?, &[format!("L3{size}"), pus(&l3.pus)])?;
+            says(only_box(&boxes, &tooltip)?, &[format!("L3{size}"), pus(&l3.pus)])?;
         }
         for node in topology.nodes.iter().filter(|node| node.kind != NodeKind::Empty) {
             let inside = if is_place(node) { node.pus.clone() } else { IdSet::default() };
             let list = if is_place(node) { pus(&inside) } else { "no CPUs".to_owned() };
             let tooltip = format!("NUMA node {}: {list}", node.os_index);
             holds(tooltip.clone(), &inside)?;
-            let found = one(&boxes, &tooltip)?;
+            let found = only_box(&boxes, &tooltip)?;
             says(found, &[format!("NUMA node {}", node.os_index), list])?;
             if !is_place(node) {
                 let around = &boxes[found.around.ok_or("in nothing")?];
                 assert_eq!(around.tooltip, around_memory(&boxes, topology, node), "{}: {tooltip}", machine.name);
             }
-            says(one(&boxes, &format!("memory of NUMA node {}", node.os_index))?, &memory(machine.survey, node))?;
+            says(only_box(&boxes, &format!("memory of NUMA node {}", node.os_index))?, &memory(machine.survey, node))?;
         }
         let spare = topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty);
         let spare: IdSet = spare.map(|node| node.os_index).collect();
         if !spare.is_empty() {
             let words = format!("NUMA nodes {}", listed(&spare));
-            says(one(&boxes, &words)?, &[words.clone(), "neither memory nor CPUs".to_owned()])?;
+            says(only_box(&boxes, &words)?, &[words.clone(), "neither memory nor CPUs".to_owned()])?;
         }
         let offline = &topology.allowed.offline_pus;
         if !offline.is_empty() {
@@ -267,7 +267,7 @@ fn each_gpu_has_one_card_in_the_place_that_it_is_near() -> Outcome {
             };
             let uuid = gpu.uuid.as_ref().map_or(String::new(), |uuid| format!("\nUUID {uuid}"));
             let (name, known) = (gpu_name(gpu), how_known(&gpu.locality));
-            let card = one(&boxes, &format!("GPU {} at {}: {name}{uuid}\n{near}\n{known}", gpu.index, gpu.pci))?;
+            let card = only_box(&boxes, &format!("GPU {} at {}: {name}{uuid}\n{near}\n{known}", gpu.index, gpu.pci))?;
             is_near(&boxes, card, &gpu.locality, topology)?;
             let link = gpu.link.as_ref().map(|link| format!("PCIe {}", link_words(link)));
             let mut ways: Vec<String> = other_link(machine.name).map(str::to_owned).or(link).into_iter().collect();
@@ -289,7 +289,7 @@ fn each_network_adapter_has_one_card_in_the_place_that_it_is_near() -> Outcome {
         for nic in &machine.survey.nics {
             let names = nic.os_devices.join(", ");
             let (heading, name) = (format!("NIC {names}").trim_end().to_owned(), nic_name(nic));
-            let card = one(&boxes, &format!("{heading} at {}: {name}\n{}", nic.pci, how_known(&nic.locality)))?;
+            let card = only_box(&boxes, &format!("{heading} at {}: {name}\n{}", nic.pci, how_known(&nic.locality)))?;
             is_near(&boxes, card, &nic.locality, &machine.survey.topology)?;
             let mut words = vec![heading, nic.pci.to_string(), name];
             words.extend(nic.link.as_ref().map(|link| format!("PCIe {}", link_words(link))));

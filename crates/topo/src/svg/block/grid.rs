@@ -106,10 +106,10 @@ impl Panel {
         let number = match self.kind {
             Kind::Fixed(number) => number,
             Kind::Stacked => 1,
-            Kind::Even(level) | Kind::Stretched(level) | Kind::Beside(level) => columns.of(level),
+            Kind::Even(level) | Kind::Stretched(level) | Kind::Beside(level) => columns.count(level),
             Kind::Filling(level) | Kind::Cards(level) => {
                 let fitting = (room + self.gap) / (widest + self.gap);
-                columns.of(level).max(usize::try_from(fitting).unwrap_or(1))
+                columns.count(level).max(usize::try_from(fitting).unwrap_or(1))
             }
         };
         let number = number.clamp(1, self.blocks.len().max(1));
