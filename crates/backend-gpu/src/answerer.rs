@@ -63,7 +63,7 @@ impl<D: Driver> GpuAnswerer<D> {
     }
 
     /// The question and the answer at `offset`.
-    fn words(&self, offset: usize) -> Result<[&AtomicU64; 2], DeviceError> {
+    fn question_and_answer(&self, offset: usize) -> Result<[&AtomicU64; 2], DeviceError> {
         let memory = self.range()?;
         let is_in = offset.checked_add(QUESTION_BYTES).is_some_and(|end| end <= memory.len());
         let answer = offset.checked_add(ANSWER_BEHIND).and_then(|offset| memory.word(offset));
@@ -116,7 +116,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
         if self.asking.is_some() {
             return Err(unsupported(WHAT, "the device answers already"));
         }
-        for word in self.words(offset)? {
+        for word in self.question_and_answer(offset)? {
             word.store(0, Ordering::Release);
         }
         let memory = self.range()?;
@@ -129,7 +129,7 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
 
     fn trips(&mut self, count: u32) -> Result<(), DeviceError> {
         let (offset, mut asked) = self.asking.ok_or_else(Self::not_asking)?;
-        let [question, answer] = self.words(offset)?;
+        let [question, answer] = self.question_and_answer(offset)?;
         let mut missed = false;
         for _ in 0..count {
             asked += 1;
@@ -149,10 +149,10 @@ impl<D: Driver> Answerer for GpuAnswerer<D> {
 
     fn stop(&mut self) -> Result<u64, DeviceError> {
         let Some((offset, _)) = self.asking else { return Ok(0) };
-        self.words(offset)?[0].store(STOP, Ordering::Release);
+        self.question_and_answer(offset)?[0].store(STOP, Ordering::Release);
         self.stream.synchronize()?;
         self.asking = None;
-        Ok(self.words(offset)?[1].load(Ordering::Acquire))
+        Ok(self.question_and_answer(offset)?[1].load(Ordering::Acquire))
     }
 }
 

@@ -262,7 +262,7 @@ impl Turn<'_> {
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
         let Self { rank, mut work, pace, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let host = host_round_ns.map(BlockDetail::HostNs);
-        let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.told()));
+        let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.block_detail()));
         let verified_bytes =
             if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
         pace.lanes_apart = timeline.lanes_apart();

@@ -128,7 +128,7 @@ pub trait Work {
     }
 
     /// What the work itself tells of the block beside its time, before anything is verified.
-    fn told(&mut self) -> Option<BlockDetail> {
+    fn block_detail(&mut self) -> Option<BlockDetail> {
         None
     }
 

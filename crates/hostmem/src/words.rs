@@ -25,7 +25,7 @@ impl PageSums {
     }
 }
 
-fn words(range: &[u8]) -> impl Iterator<Item = u64> {
+fn whole_words(range: &[u8]) -> impl Iterator<Item = u64> {
     range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn sum(range: &[u8]) -> u64 {
             *sum = sum.wrapping_add(u64::from_ne_bytes(*word));
         }
     }
-    let rest = words(rest).fold(0_u64, u64::wrapping_add);
+    let rest = whole_words(rest).fold(0_u64, u64::wrapping_add);
     sums.iter().fold(rest, |all, sum| all.wrapping_add(*sum))
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn fill(range: &mut [u8], value: impl Fn(u64) -> u64) {
 
 /// Whether every word of a slice, which begins at this byte of its range, is as it should be.
 pub(crate) fn same(slice: &[u8], from: usize, expected: impl Fn(u64) -> u64) -> Result<(), Trouble> {
-    for (at, got) in ((from / WORD) as u64..).zip(words(slice)) {
+    for (at, got) in ((from / WORD) as u64..).zip(whole_words(slice)) {
         let expected = expected(at);
         if got != expected {
             let differs = |(one, other): (&u8, &u8)| one != other;

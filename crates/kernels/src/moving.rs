@@ -66,16 +66,16 @@ pub struct Moving {
 impl Moving {
     /// The words and, in pages of their own behind them, what the device tells.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.told_at() + SUMS_BYTES
+        self.sums_at() + SUMS_BYTES
     }
 
-    fn told_at(&self) -> usize {
+    fn sums_at(&self) -> usize {
         self.bytes.next_multiple_of(LARGEST_PAGE)
     }
 
     /// Where the device's sums are fetched to.
-    pub(crate) fn told(&self) -> Range<usize> {
-        self.told_at()..self.memory_bytes()
+    pub(crate) fn sums_range(&self) -> Range<usize> {
+        self.sums_at()..self.memory_bytes()
     }
 
     /// Bytes that one round touches.
@@ -109,13 +109,13 @@ impl Moving {
         self.launch(ADD, Some(1))
     }
 
-    fn words(&self) -> u128 {
+    fn word_count(&self) -> u128 {
         (self.bytes / WORD) as u128
     }
 
     /// What the device's sums come to.
     pub(crate) fn weighted_sum(&self, key: u64) -> u64 {
-        let n = self.words();
+        let n = self.word_count();
         // Of (2 i + 1) i over all i below n, and of 2 i + 1.
         let (of_growth, of_key) = ((n * (n - 1) * (4 * n + 1)) / 6, n * n);
         (of_growth as u64).wrapping_mul(GROWS).wrapping_add((of_key as u64).wrapping_mul(key))
@@ -123,7 +123,7 @@ impl Moving {
 
     /// What the sum of all words comes to.
     pub(crate) fn sum(&self, key: u64) -> u64 {
-        let n = self.words();
+        let n = self.word_count();
         ((n * (n - 1) / 2) as u64).wrapping_mul(GROWS).wrapping_add((n as u64).wrapping_mul(key))
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn what_the_device_tells_lies_in_no_page_that_has_words() {
         for bytes in [16, 2 << 20, (2 << 20) + 16, 64 << 20] {
-            let told = moving(bytes).told();
+            let told = moving(bytes).sums_range();
             assert!(told.start >= bytes && told.start.is_multiple_of(LARGEST_PAGE) && told.len() == SUMS_BYTES);
         }
     }

@@ -151,7 +151,7 @@ impl Work for Sending<'_> {
         self.pieces.count as u32
     }
 
-    fn told(&mut self) -> Option<BlockDetail> {
+    fn block_detail(&mut self) -> Option<BlockDetail> {
         Some(BlockDetail::HostNs(self.busy_ns))
     }
 

@@ -54,7 +54,7 @@ impl<'a> Touching<'a> {
         })
     }
 
-    fn words(&mut self) -> Result<&mut [u8], DeviceError> {
+    fn host_bytes(&mut self) -> Result<&mut [u8], DeviceError> {
         let bytes = self.moving.bytes;
         lent(self.computer()?.host(), bytes)
     }
@@ -71,7 +71,7 @@ impl<'a> Touching<'a> {
         match side {
             Side::Device => self.done(self.moving.write(key)),
             Side::Core => {
-                moving::write(self.words()?, key);
+                moving::write(self.host_bytes()?, key);
                 Ok(())
             }
         }
@@ -82,7 +82,7 @@ impl<'a> Touching<'a> {
             (Touch::Untouched, side) => self.written_by(side),
             (Touch::First | Touch::Again, Side::Device) => self.done(self.moving.read()),
             (Touch::First | Touch::Again, Side::Core) => {
-                self.sum = Some(black_box(moving::read(self.words()?)));
+                self.sum = Some(black_box(moving::read(self.host_bytes()?)));
                 Ok(())
             }
             (Touch::Prefetch, side) => {
@@ -90,7 +90,7 @@ impl<'a> Touching<'a> {
             }
             (Touch::InTurns, _) => {
                 self.done(self.moving.add())?;
-                moving::add(self.words()?);
+                moving::add(self.host_bytes()?);
                 self.key = self.key.wrapping_add(2);
                 Ok(())
             }
@@ -103,7 +103,7 @@ impl<'a> Touching<'a> {
         if !matches!(moving.touch, Touch::First | Touch::Again) {
             self.done(moving.read())?;
         }
-        let told = moving.told();
+        let told = moving.sums_range();
         self.done(RoundStep::ToHostFrom(told.clone(), 0))?;
         let found = moving::read(&lent(self.computer()?.host(), moving.memory_bytes())?[told]);
         let right = moving.weighted_sum(key);
@@ -129,9 +129,9 @@ impl Work for Touching<'_> {
         (!matches!(self.moving.touch, Touch::Again | Touch::InTurns)).then_some(1)
     }
 
-    fn told(&mut self) -> Option<BlockDetail> {
+    fn block_detail(&mut self) -> Option<BlockDetail> {
         let own = self.own_node;
-        let pages = PagesPerNode::of(self.words().ok()?, PageCheck::Again, true);
+        let pages = PagesPerNode::of(self.host_bytes().ok()?, PageCheck::Again, true);
         let on_own = pages.per_node.iter().filter(|(node, _)| Some(**node) == own).map(|(_, pages)| pages).sum::<u64>();
         let (away, all) = (pages.unknown + on_own, pages.unknown + pages.per_node.values().sum::<u64>());
         (all > 0).then(|| BlockDetail::Away(away as f64 / all as f64))
@@ -174,7 +174,7 @@ impl Work for Touching<'_> {
                 "the core's sum of what it read is {found:#018x}, and {right:#018x} is right"
             )));
         }
-        match moving::wrong(self.words().map_err(fault)?, key) {
+        match moving::wrong(self.host_bytes().map_err(fault)?, key) {
             None => Ok(moving.bytes as u64),
             Some((at, expected, got)) => Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected, got })),
         }

@@ -165,7 +165,7 @@ mod tests {
     const LOOKS: usize = LAST - FIRST + 1;
 
     /// How many of `trials` say of any candidate that it is lower than the leader, and how many that the second of two is; `rates` are the true ones.
-    fn said(rates: &[f64], disturbed: Disturbed, trials: u64) -> (u64, u64) {
+    fn claims(rates: &[f64], disturbed: Disturbed, trials: u64) -> (u64, u64) {
         let (mut any, mut second) = (0, 0);
         for trial in 0..trials {
             let mut random = SplitMix64::new(trial);
@@ -199,7 +199,7 @@ mod tests {
     fn of_equals_one_is_said_to_be_slower_in_at_most_five_per_cent_of_runs_however_often_they_are_looked_at() {
         for (name, disturbed) in noise::DISTURBED {
             for (candidates, trials) in [(2, 40), (4, 20)] {
-                let (any, _) = said(&vec![50.0; candidates], disturbed, trials);
+                let (any, _) = claims(&vec![50.0; candidates], disturbed, trials);
                 assert!(any * 20 <= trials, "{name}, {candidates} candidates: {any} of {trials}");
             }
         }
@@ -209,7 +209,7 @@ mod tests {
     fn a_candidate_that_is_five_per_cent_slower_is_found() {
         // Of two modes twice as far apart as the candidates it is found in three of ten.
         for ((name, disturbed), least) in noise::DISTURBED.into_iter().zip([19, 18, 16, 3]) {
-            let (_, found) = said(&[50.0, 47.5], disturbed, 20);
+            let (_, found) = claims(&[50.0, 47.5], disturbed, 20);
             assert!(found >= least, "{name}: {found} of 20");
         }
     }

@@ -16,7 +16,7 @@ const MASK_PUS: usize = 8192;
 /// # Errors
 /// None of them is there, or the call is forbidden.
 pub fn set(pus: &IdSet) -> io::Result<()> {
-    let words = mask::of(pus.iter(), MASK_PUS)?;
+    let words = mask::bit_mask(pus.iter(), MASK_PUS)?;
     // SAFETY: the kernel reads `len` bytes of a live buffer of that length; pid 0 is the calling thread.
     checked(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, words.len() * 8, words.as_ptr()) }).map(drop)
 }

@@ -84,7 +84,7 @@ impl Mapping {
     /// # Errors
     /// The node is not there or not allowed, or the call is forbidden.
     pub fn bind(&self, node: u32) -> io::Result<()> {
-        let nodes = mask::of(std::iter::once(node), MASK_NODES)?;
+        let nodes = mask::bit_mask(std::iter::once(node), MASK_NODES)?;
         let (address, mask, bits) = (self.map.as_ptr(), nodes.as_ptr(), MASK_BITS);
         // SAFETY: the policy of a range changes where its pages are made, never what they hold; the kernel reads the mask only, which has as many bits as are said.
         let answer =

@@ -6,7 +6,7 @@ use std::io;
 ///
 /// # Errors
 /// EINVAL: a number for which there is no bit.
-pub(crate) fn of(ids: impl Iterator<Item = u32>, bits: usize) -> io::Result<Vec<u64>> {
+pub(crate) fn bit_mask(ids: impl Iterator<Item = u32>, bits: usize) -> io::Result<Vec<u64>> {
     let mut words = vec![0_u64; bits / 64];
     for id in ids {
         let word = words.get_mut(id as usize / 64).ok_or(io::Error::from_raw_os_error(libc::EINVAL))?;

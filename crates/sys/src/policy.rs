@@ -23,7 +23,7 @@ const MPOL_F_ADDR: libc::c_ulong = 2;
 /// # Errors
 /// The nodes are not there or not allowed, or the call is forbidden.
 pub fn set(nodes: Option<&IdSet>) -> io::Result<()> {
-    let words = mask::of(nodes.into_iter().flat_map(IdSet::iter), MASK_NODES)?;
+    let words = mask::bit_mask(nodes.into_iter().flat_map(IdSet::iter), MASK_NODES)?;
     let (mode, words, bits) = match nodes {
         Some(_) => (MPOL_BIND, words.as_ptr(), MASK_BITS),
         None => (MPOL_DEFAULT, ptr::null(), 0),
@@ -109,7 +109,7 @@ mod tests {
             let answer = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_DEFAULT, nodes.as_ptr(), MASK_BITS) };
             checked(answer)
         };
-        let none = mask::of(std::iter::empty(), MASK_NODES)?;
+        let none = mask::bit_mask(std::iter::empty(), MASK_NODES)?;
         match default(&none) {
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS)) => {
                 println!("SKIPPED memory policies are not allowed here: {error}");
@@ -118,7 +118,7 @@ mod tests {
             other => other?,
         };
         for node in [0, 1022, MASK_NODES as u32 - 1] {
-            assert!(default(&mask::of(std::iter::once(node), MASK_NODES)?).is_err(), "node {node} is not read");
+            assert!(default(&mask::bit_mask(std::iter::once(node), MASK_NODES)?).is_err(), "node {node} is not read");
         }
         Ok(())
     }

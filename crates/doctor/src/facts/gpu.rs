@@ -25,10 +25,10 @@ pub struct AmdGpu {
 pub fn amd(root: &FsRoot, survey: &Survey) -> Vec<AmdGpu> {
     let whole = survey.topology.gpus.iter().filter(|gpu| gpu.vendor_id == AMD);
     let whole = whole.filter(|gpu| gpu.partition.is_none_or(|part| part.number == 0));
-    whole.map(|gpu| of(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci))).collect()
+    whole.map(|gpu| amd_gpu(root, format!("GPU {}", gpu.index), &format!("/sys/bus/pci/devices/{}", gpu.pci))).collect()
 }
 
-fn of(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
+fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
     let number = |file: &str| root.text(&format!("{folder}/{file}")).ok()?.parse::<u64>().ok();
     let sensors = root.names(&format!("{folder}/hwmon"));
     let limit = |file: &str| sensors.iter().find_map(|sensor| number(&format!("hwmon/{sensor}/{file}")));

@@ -22,10 +22,10 @@ pub struct Interrupts {
 
 /// Those of devices whose local cores are known.
 pub fn interrupts(root: &FsRoot, devices: &[PciDevice]) -> Vec<Interrupts> {
-    devices.iter().filter_map(|device| of(root, device)).collect()
+    devices.iter().filter_map(|device| device_interrupts(root, device)).collect()
 }
 
-fn of(root: &FsRoot, device: &PciDevice) -> Option<Interrupts> {
+fn device_interrupts(root: &FsRoot, device: &PciDevice) -> Option<Interrupts> {
     let numbers = root.names(&format!("/sys/bus/pci/devices/{}/msi_irqs", device.pci));
     if numbers.is_empty() {
         return None;

@@ -69,7 +69,11 @@ const RESET: &str =
     "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker where errors come again";
 
 /// The driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
-fn told<'f>(facts: &'f SystemFacts<'_>, probe: &Probe, costs: bool) -> Option<Result<&'f GpuHealth, Option<Check>>> {
+fn health_or_check<'f>(
+    facts: &'f SystemFacts<'_>,
+    probe: &Probe,
+    costs: bool,
+) -> Option<Result<&'f GpuHealth, Option<Check>>> {
     Some(facts.nvidia.as_ref()?.as_ref().map_err(|why| match costs {
         true => probe.open(why.clone(), NVML),
         false => probe.unknown(why.clone(), NVML),
@@ -82,7 +86,7 @@ fn those(facts: &SystemFacts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) ->
 }
 
 pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match told(facts, &PERSISTENCE, false)? {
+    let health = match health_or_check(facts, &PERSISTENCE, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -100,7 +104,7 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
     if !divided.is_empty() {
         return MIG.ok(listed(&divided));
     }
-    let health = match told(facts, &MIG, false)? {
+    let health = match health_or_check(facts, &MIG, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -129,7 +133,7 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
             (false, false) => ECC.remark(listed(&met), RESET),
         };
     }
-    let health = match told(facts, &ECC, false)? {
+    let health = match health_or_check(facts, &ECC, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -155,7 +159,7 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match told(facts, &CONFIDENTIAL, true)? {
+    let health = match health_or_check(facts, &CONFIDENTIAL, true)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -166,7 +170,7 @@ pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match told(facts, &SHARED, false)? {
+    let health = match health_or_check(facts, &SHARED, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -185,7 +189,7 @@ pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn fabric(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match told(facts, &FABRIC, true)? {
+    let health = match health_or_check(facts, &FABRIC, true)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -220,7 +224,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
             (Some(_), false) => POWER.remark(listed(&low), CHANGE),
         };
     }
-    let health = match told(facts, &POWER, false)? {
+    let health = match health_or_check(facts, &POWER, false)? {
         Ok(health) => health,
         Err(check) => return check,
     };
@@ -238,7 +242,7 @@ pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match told(facts, &PROCESSES, true)? {
+    let health = match health_or_check(facts, &PROCESSES, true)? {
         Ok(health) => health,
         Err(check) => return check,
     };

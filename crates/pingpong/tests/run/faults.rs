@@ -50,7 +50,7 @@ fn a_rank_that_fails_says_where_and_the_other_is_not_called_simultaneous() -> Ou
     ] {
         let done = second_rank_with(fault.clone(), &config)?;
         assert_eq!(done.state.end, RunEnd::Complete, "{fault:?}");
-        for (case, ranks) in done.of(|_| true) {
+        for (case, ranks) in done.results_where(|_| true) {
             let (other, failed) = (&ranks[0], &ranks[1]);
             assert_eq!(stage(failed), Some(want), "{fault:?} {case:?}: {:?}", failed.trouble);
             assert!(failed.samples.is_empty(), "{fault:?} {case:?}");
@@ -89,9 +89,10 @@ fn a_block_that_failed_leaves_the_next_ones_of_other_cases_as_they_are() -> Outc
             ..config()
         };
         let done = second_rank_with(fault.clone(), &config)?;
-        let failed: Vec<_> = done.of(|_| true).into_iter().filter(|(_, ranks)| stage(&ranks[1]).is_some()).collect();
+        let failed: Vec<_> =
+            done.results_where(|_| true).into_iter().filter(|(_, ranks)| stage(&ranks[1]).is_some()).collect();
         assert_eq!(failed.len(), 1, "{fault:?}");
-        for (case, ranks) in done.of(|case| *case != failed[0].0) {
+        for (case, ranks) in done.results_where(|case| *case != failed[0].0) {
             for rank in ranks {
                 assert_eq!((rank.trouble.as_ref(), rank.samples.len()), (None, 10), "{case:?}");
                 // Each goes on until the other has its rounds. After a missing arrival one would go on to its limit, 16 or 64
@@ -109,10 +110,10 @@ fn a_block_that_failed_leaves_the_next_ones_of_other_cases_as_they_are() -> Outc
 fn a_fault_in_one_kind_of_memory_leaves_the_others() -> Outcome {
     let config = RunConfig { memory: vec![MemoryKind::PinnedDriver, MemoryKind::Pageable], ..config() };
     let done = second_rank_with(Fault::LacksMemory(MemoryKind::PinnedDriver), &config)?;
-    for (case, ranks) in done.of(|case| case.memory == MemoryKind::Pageable) {
+    for (case, ranks) in done.results_where(|case| case.memory == MemoryKind::Pageable) {
         assert!(ranks.iter().all(|rank| rank.samples.len() == 10 && rank.trouble.is_none()), "{case:?}");
     }
-    for (case, ranks) in done.of(|case| case.memory == MemoryKind::PinnedDriver) {
+    for (case, ranks) in done.results_where(|case| case.memory == MemoryKind::PinnedDriver) {
         assert!(matches!(ranks[1].trouble, Some(Trouble::Skipped(_))), "{case:?}: {:?}", ranks[1].trouble);
     }
     Ok(())

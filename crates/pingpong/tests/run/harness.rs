@@ -38,14 +38,14 @@ pub struct Done {
 
 impl Done {
     /// The results of the cases that fit, with their case.
-    pub fn of(&self, fits: impl Fn(&CopyCase) -> bool) -> Vec<(CopyCase, &[RankCase])> {
+    pub fn results_where(&self, fits: impl Fn(&CopyCase) -> bool) -> Vec<(CopyCase, &[RankCase])> {
         let all = self.copies.iter().zip(&self.state.results);
         all.filter(|(case, _)| fits(case)).map(|(case, ranks)| (*case, ranks.as_slice())).collect()
     }
 
     /// The results of the only case that fits.
     pub fn only(&self, fits: impl Fn(&CopyCase) -> bool) -> &[RankCase] {
-        let found = self.of(fits);
+        let found = self.results_where(fits);
         assert_eq!(found.len(), 1, "one case was meant");
         found[0].1
     }

@@ -24,7 +24,7 @@ fn every_case_gets_its_blocks_and_says_why_it_stopped() -> Outcome {
     let done = run(vec![vec![]; 2], &config)?;
     assert_eq!((done.state.end, done.state.passes), (RunEnd::Complete, 7));
     assert_eq!(done.state.cases.len(), 2 * 3 * 4);
-    for (case, ranks) in done.of(|_| true) {
+    for (case, ranks) in done.results_where(|_| true) {
         for (number, rank) in ranks.iter().enumerate() {
             if case.memory == MemoryKind::Pageable && case.direction == Direction::Bidirectional {
                 assert!(matches!(rank.trouble, Some(Trouble::Skipped(_))), "{case:?}: {:?}", rank.trouble);
@@ -75,7 +75,7 @@ fn small_copies_that_the_host_lays_out_and_large_ones_that_the_device_does_have_
         ..config()
     };
     let done = run(vec![vec![]], &config)?;
-    for (case, ranks) in done.of(|_| true) {
+    for (case, ranks) in done.results_where(|_| true) {
         let wrong = (&ranks[0].trouble, ranks[0].samples.iter().any(|sample| sample.verified_bytes.is_none()));
         assert_eq!(wrong, (&None, false), "{case:?}");
     }
@@ -148,7 +148,7 @@ fn ranks_measured_at_once_are_at_work_at_once() -> Outcome {
     for ranks in [2, 3] {
         let done = run_with(Mock::new(vec![vec![]; ranks], Duration::from_millis(1)), &config, |_| false)?;
         assert_eq!(done.state.end, RunEnd::Complete);
-        for (case, results) in done.of(|_| true) {
+        for (case, results) in done.results_where(|_| true) {
             let overlaps: Vec<f64> =
                 results.iter().flat_map(|rank| &rank.samples).filter_map(|sample| sample.overlap).collect();
             assert_eq!(overlaps.len(), ranks * 7, "{case:?}");
@@ -220,7 +220,7 @@ fn what_a_device_cannot_do_is_skipped_with_its_reason_and_the_rest_is_measured()
 fn without_verification_no_block_claims_any() -> Outcome {
     let config = RunConfig { verify: false, directions: DIRECTIONS.to_vec(), ..config() };
     let done = run(vec![vec![Fault::FlipsBitAt(0)]], &config)?;
-    for (case, ranks) in done.of(|_| true) {
+    for (case, ranks) in done.results_where(|_| true) {
         assert_eq!(ranks[0].trouble, None, "{case:?}");
         assert!(ranks[0].samples.iter().all(|sample| sample.verified_bytes.is_none()), "{case:?}");
     }
