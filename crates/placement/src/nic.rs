@@ -50,7 +50,7 @@ pub fn near(interconnect: &Interconnect, gpu: PciAddress) -> Option<NearNic> {
 }
 
 /// What the program of a rank is told of the adapter near its GPU, and what the user should know: what the environment has is the user's word.
-pub fn told(
+pub fn variables_and_note(
     interconnect: &Interconnect,
     gpu: Option<PciAddress>,
     environment: &BTreeMap<String, String>,
@@ -212,12 +212,12 @@ mod tests {
             "/../topo/tests/fixtures/dgx-a100.xml"
         )))?;
         let gpu = survey.topology.gpus.first().map(|gpu| gpu.pci);
-        let (told_it, said) = told(&survey.interconnect, gpu, &BTreeMap::new());
+        let (told_it, said) = variables_and_note(&survey.interconnect, gpu, &BTreeMap::new());
         assert_eq!((told_it.len(), said), (2, None), "{told_it:?}");
         let set = BTreeMap::from([("NCCL_IB_HCA".to_owned(), "mlx5_9".to_owned())]);
-        let (told_it, said) = told(&survey.interconnect, gpu, &set);
+        let (told_it, said) = variables_and_note(&survey.interconnect, gpu, &set);
         assert_eq!(told_it.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["UCX_NET_DEVICES"]);
-        let (told_none, of_none) = told(&survey.interconnect, None, &BTreeMap::new());
+        let (told_none, of_none) = variables_and_note(&survey.interconnect, None, &BTreeMap::new());
         assert!(told_none.is_empty());
         insta::assert_snapshot!("notes_on_adapters", [said, of_none].map(Option::unwrap_or_default).join("\n"));
         Ok(())

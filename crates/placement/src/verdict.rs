@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::machine::{gpu, machine, set, without};
 
-    fn of(topology: &Topology, pu: u32, target: TargetId) -> (Closeness, String) {
+    fn closeness_and_reason(topology: &Topology, pu: u32, target: TargetId) -> (Closeness, String) {
         let verdict = verdict(topology, pu, target);
         (verdict.closeness, verdict.reason)
     }
@@ -184,7 +184,7 @@ mod tests {
             (4, Closeness::Remote),
             (16, Closeness::Remote),
         ] {
-            let (found, reason) = of(&topology, pu, gpu(0));
+            let (found, reason) = closeness_and_reason(&topology, pu, gpu(0));
             assert_eq!(found, closeness, "PU {pu}: {reason}");
             assert!(reason.contains(&format!("PU {pu} ")) && reason.contains("hand"), "{reason}");
         }
@@ -195,18 +195,18 @@ mod tests {
         let mut apart = machine();
         apart.nodes[2].pus = set("");
         let reasons = [
-            of(&machine(), 0, gpu(0)),
-            of(&machine(), 2, gpu(0)),
-            of(&machine(), 4, gpu(0)),
-            of(&machine(), 0, gpu(99)),
-            of(&apart, 4, gpu(4)),
+            closeness_and_reason(&machine(), 0, gpu(0)),
+            closeness_and_reason(&machine(), 2, gpu(0)),
+            closeness_and_reason(&machine(), 4, gpu(0)),
+            closeness_and_reason(&machine(), 0, gpu(99)),
+            closeness_and_reason(&apart, 4, gpu(4)),
         ];
         insta::assert_snapshot!("reasons_of_verdicts", reasons.map(|(_, reason)| reason).join("\n"));
     }
 
     #[test]
     fn a_pu_on_the_gpus_node_but_another_l3_is_not_said_to_be_among_its_cpus() {
-        let (closeness, reason) = of(&machine(), 2, gpu(0));
+        let (closeness, reason) = closeness_and_reason(&machine(), 2, gpu(0));
         assert!(closeness == Closeness::NumaLocal && reason.contains("0-1,8-9"), "{reason}");
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn the_only_l3_of_a_node_says_no_more_than_the_node() {
         let mut topology = machine();
         topology.l3s.retain(|l3| !l3.pus.contains(2));
-        assert_eq!(of(&topology, 0, gpu(0)).0, Closeness::NumaLocal);
+        assert_eq!(closeness_and_reason(&topology, 0, gpu(0)).0, Closeness::NumaLocal);
     }
 
     #[test]
@@ -223,48 +223,48 @@ mod tests {
         topology.packages.truncate(1);
         topology.packages[0].pus = set("0-17");
         topology.packages[0].nodes = set("0-1,3");
-        let (closeness, reason) = of(&topology, 4, gpu(0));
+        let (closeness, reason) = closeness_and_reason(&topology, 4, gpu(0));
         assert_eq!(closeness, Closeness::SamePackage, "{reason}");
-        assert_eq!(of(&topology, 4, TargetId::Node(0)).0, Closeness::SamePackage);
+        assert_eq!(closeness_and_reason(&topology, 4, TargetId::Node(0)).0, Closeness::SamePackage);
         // By its CPUs where the package names no nodes, by its node where no CPU is local.
         topology.packages[0].nodes = set("");
-        assert_eq!(of(&topology, 4, gpu(0)).0, Closeness::SamePackage);
+        assert_eq!(closeness_and_reason(&topology, 4, gpu(0)).0, Closeness::SamePackage);
         topology.packages[0].nodes = set("0-2");
         topology.nodes[2].pus = set("");
-        assert_eq!(of(&topology, 4, gpu(4)).0, Closeness::SamePackage);
+        assert_eq!(closeness_and_reason(&topology, 4, gpu(4)).0, Closeness::SamePackage);
     }
 
     #[test]
     fn what_the_cpuset_took_away_does_not_move_the_gpu() {
         let mut topology = without(machine(), "0-1,8-9", PuStatus::NotInCgroup);
-        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
+        assert_eq!(closeness_and_reason(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
         let locality = &mut topology.gpus[0].locality;
         locality.outside_nodes = std::mem::take(&mut locality.nodes);
-        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
+        assert_eq!(closeness_and_reason(&topology, 2, gpu(0)).0, Closeness::NumaLocal);
         topology.nodes[0].pus = set("0-1,8-9");
-        assert_eq!(of(&topology, 2, gpu(0)).0, Closeness::SamePackage);
+        assert_eq!(closeness_and_reason(&topology, 2, gpu(0)).0, Closeness::SamePackage);
     }
 
     #[test]
     fn what_nobody_knows_is_unknown_with_the_reason() {
-        assert_eq!(of(&machine(), 0, gpu(3)), (Closeness::Unknown, "written by hand".to_owned()));
-        let (closeness, reason) = of(&machine(), 0, gpu(99));
+        assert_eq!(closeness_and_reason(&machine(), 0, gpu(3)), (Closeness::Unknown, "written by hand".to_owned()));
+        let (closeness, reason) = closeness_and_reason(&machine(), 0, gpu(99));
         assert!(closeness == Closeness::Unknown && reason.contains("0000:64:00.0"), "{reason}");
-        assert_eq!(of(&machine(), 0, TargetId::Node(9)).0, Closeness::Unknown);
+        assert_eq!(closeness_and_reason(&machine(), 0, TargetId::Node(9)).0, Closeness::Unknown);
     }
 
     #[test]
     fn a_gpu_without_local_cpus_is_remote_or_where_its_node_is() {
         // Node 2 lies around every PU, so the GPU on it does.
-        assert_eq!(of(&machine(), 4, gpu(4)).0, Closeness::NumaLocal);
+        assert_eq!(closeness_and_reason(&machine(), 4, gpu(4)).0, Closeness::NumaLocal);
         let mut topology = machine();
         topology.nodes[2].pus = set("");
-        assert_eq!(of(&topology, 4, gpu(4)).0, Closeness::Remote);
+        assert_eq!(closeness_and_reason(&topology, 4, gpu(4)).0, Closeness::Remote);
     }
 
     #[test]
     fn a_node_is_local_to_its_own_pus_only() {
-        let of_node = |pu, node| of(&machine(), pu, TargetId::Node(node)).0;
+        let of_node = |pu, node| closeness_and_reason(&machine(), pu, TargetId::Node(node)).0;
         assert_eq!(of_node(0, 0), Closeness::NumaLocal);
         assert_eq!(of_node(0, 1), Closeness::Remote);
         assert_eq!(of_node(17, 2), Closeness::NumaLocal, "memory around every PU");

@@ -28,7 +28,7 @@ pub fn run(args: &Exec) -> Result<Exit, Fault> {
             TargetId::Gpu(pci) => Some(pci),
             TargetId::Node(_) => None,
         });
-        let (variables, said) = nic::told(&survey.interconnect, gpu, &environment());
+        let (variables, said) = nic::variables_and_note(&survey.interconnect, gpu, &environment());
         setup.variables.extend(variables);
         setup.notes.extend(said);
     }

@@ -109,18 +109,18 @@ fn is_assigned(
 mod tests {
     use super::*;
 
-    fn of(wants: &[&str]) -> Option<Vec<usize>> {
+    fn crowd_of(wants: &[&str]) -> Option<Vec<usize>> {
         crowd(&wants.iter().map(|set| set.parse().unwrap_or_default()).collect::<Vec<IdSet>>())
     }
 
     #[test]
     fn overlapping_sets_with_room_are_no_crowd_and_too_few_units_are() {
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&["0-1", "0-1"]), None);
-        assert_eq!(of(&["0-7", "0", "1", "2"]), None, "the first one is moved along");
-        assert_eq!(of(&["0", "0"]), Some(vec![0, 1]));
-        assert_eq!(of(&["0-1", "4", "0-1", "0-1"]), Some(vec![0, 2, 3]), "rank 1 is none of them");
-        assert_eq!(of(&["0-63"; 64]), None);
-        assert_eq!(of(&["0-62"; 64]).map(|crowd| crowd.len()), Some(64));
+        assert_eq!(crowd_of(&[]), None);
+        assert_eq!(crowd_of(&["0-1", "0-1"]), None);
+        assert_eq!(crowd_of(&["0-7", "0", "1", "2"]), None, "the first one is moved along");
+        assert_eq!(crowd_of(&["0", "0"]), Some(vec![0, 1]));
+        assert_eq!(crowd_of(&["0-1", "4", "0-1", "0-1"]), Some(vec![0, 2, 3]), "rank 1 is none of them");
+        assert_eq!(crowd_of(&["0-63"; 64]), None);
+        assert_eq!(crowd_of(&["0-62"; 64]).map(|crowd| crowd.len()), Some(64));
     }
 }

@@ -139,11 +139,11 @@ pub(super) fn notes(
             counted(pool.cores.len(), "core")
         )
     });
-    let threads = of(assignments, |assignment| assignment.thread_only);
+    let threads = ranks_where(assignments, |assignment| assignment.thread_only);
     say(!threads.is_empty(), &|| {
         format!("ranks {threads} are on second hardware threads: each core near their GPUs already has a rank")
     });
-    let shared = of(assignments, |assignment| assignment.shared);
+    let shared = ranks_where(assignments, |assignment| assignment.shared);
     say(!shared.is_empty(), &|| {
         let pus = pool.cores.iter().map(|core| core.pus.len()).sum::<usize>();
         let whose = if shared.len() == 1 { "the PU of rank" } else { "the PUs of ranks" };
@@ -217,7 +217,7 @@ fn is_gpu(place: &Place) -> bool {
     place.target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Gpu(_)))
 }
 
-fn of(assignments: &[Assignment], which: impl Fn(&Assignment) -> bool) -> IdSet {
+fn ranks_where(assignments: &[Assignment], which: impl Fn(&Assignment) -> bool) -> IdSet {
     ranks(assignments.iter().enumerate().filter(|(_, assignment)| which(assignment)).map(|(rank, _)| rank))
 }
 
