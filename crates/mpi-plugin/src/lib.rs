@@ -156,7 +156,7 @@ unsafe extern "C" fn leave() -> c_int {
 }
 
 /// The result of a measured call: nothing is done where it went well.
-fn told(result: Result<(), Trouble>) -> c_int {
+fn return_code(result: Result<(), Trouble>) -> c_int {
     match result {
         Ok(()) => DONE,
         Err(trouble) => {
@@ -170,26 +170,26 @@ fn told(result: Result<(), Trouble>) -> c_int {
 
 unsafe extern "C" fn send(to: u32, address: usize, bytes: usize) -> c_int {
     // SAFETY: the interface asks for so many bytes at the address.
-    told(unsafe { exchange::send(to, address, bytes) })
+    return_code(unsafe { exchange::send(to, address, bytes) })
 }
 
 unsafe extern "C" fn receive(from: u32, address: usize, bytes: usize) -> c_int {
     // SAFETY: as above.
-    told(unsafe { exchange::receive(from, address, bytes) })
+    return_code(unsafe { exchange::receive(from, address, bytes) })
 }
 
 unsafe extern "C" fn start_send(to: u32, address: usize, bytes: usize) -> c_int {
     // SAFETY: as above, until `wait_all`.
-    told(unsafe { exchange::start_send(to, address, bytes) })
+    return_code(unsafe { exchange::start_send(to, address, bytes) })
 }
 
 unsafe extern "C" fn start_receive(from: u32, address: usize, bytes: usize) -> c_int {
     // SAFETY: as above, until `wait_all`.
-    told(unsafe { exchange::start_receive(from, address, bytes) })
+    return_code(unsafe { exchange::start_receive(from, address, bytes) })
 }
 
 unsafe extern "C" fn wait_all() -> c_int {
-    told(exchange::wait_all())
+    return_code(exchange::wait_all())
 }
 
 unsafe extern "C" fn operate(operation: u32, with: u32, out: usize, into: usize, bytes: usize) -> c_int {

@@ -73,7 +73,7 @@ impl WrongBytes {
     }
 
     /// In words.
-    pub fn said(self) -> String {
+    pub fn description(self) -> String {
         match self {
             Self::Nothing => "nothing arrived".to_owned(),
             Self::Zeros => "zeros arrived".to_owned(),

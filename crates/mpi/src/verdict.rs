@@ -135,7 +135,7 @@ fn behaviour(attempts: &[Attempt], works: &[DeviceOperation], failing: &[DeviceO
         (None, false) => format!("all bytes right in {}", names(&right)),
         (Some(bad), right_is_empty) => {
             let how = match &bad.outcome {
-                AttemptOutcome::Garbage(wrong) => wrong.said(),
+                AttemptOutcome::Garbage(wrong) => wrong.description(),
                 AttemptOutcome::Error(why) => why.clone(),
                 AttemptOutcome::Crash(how) => how.clone(),
                 AttemptOutcome::Hang(seconds) => format!("did not return within {seconds} s"),

@@ -80,7 +80,7 @@ pub trait Exchange {
     ) -> Result<(), WorldError>;
 
     /// What the library says of its own support of GPUs, a line each.
-    fn said(&self) -> Vec<String>;
+    fn gpu_support(&self) -> Vec<String>;
 }
 
 /// A started MPI. Not `Send`: all calls come from the thread that started it.
@@ -192,7 +192,7 @@ impl Exchange for Calls {
         self.check(unsafe { (self.table.operate)(operation as u32, number(with), out, into, bytes) })
     }
 
-    fn said(&self) -> Vec<String> {
+    fn gpu_support(&self) -> Vec<String> {
         // SAFETY: `said` writes at most `capacity` bytes to `buffer`; that is its interface.
         let text = text(|buffer, capacity| unsafe { (self.table.said)(buffer, capacity) });
         text.lines().map(str::to_owned).collect()

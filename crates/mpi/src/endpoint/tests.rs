@@ -58,7 +58,7 @@ impl Exchange for SlowAtFirst {
         Ok(())
     }
 
-    fn said(&self) -> Vec<String> {
+    fn gpu_support(&self) -> Vec<String> {
         Vec::new()
     }
 }

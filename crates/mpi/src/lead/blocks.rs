@@ -93,7 +93,7 @@ impl Work<'_, '_, '_> {
                 match answer {
                     MessageAnswer::Checked(compared, None) => found.verified_bytes += compared,
                     MessageAnswer::Checked(_, Some(wrong)) => {
-                        found.trouble = Some(format!("corrupt: {}", wrong.said()))
+                        found.trouble = Some(format!("corrupt: {}", wrong.description()))
                     }
                     MessageAnswer::Failed(why) => found.trouble = Some(why),
                     _ => {}

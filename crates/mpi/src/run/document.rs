@@ -175,7 +175,7 @@ fn device_memory(found: &PairFound) -> MpiDeviceMemory {
 fn operation(attempt: &Attempt) -> MpiOperation {
     let (outcome, detail) = match &attempt.outcome {
         AttemptOutcome::Works => ("works", None),
-        AttemptOutcome::Garbage(wrong) => ("garbage", Some(wrong.said())),
+        AttemptOutcome::Garbage(wrong) => ("garbage", Some(wrong.description())),
         AttemptOutcome::Error(why) => ("error", Some(why.clone())),
         AttemptOutcome::Crash(how) => ("crash", Some(how.clone())),
         AttemptOutcome::Hang(seconds) => ("hang", Some(format!("did not return within {seconds} s"))),

@@ -155,7 +155,7 @@ impl MessageSession<'_> {
         let location = RankLocation::own(place, self.topology, self.found, self.plan);
         let facts = own.as_ref().map(|_| self.facts(location, device)).map_err(ProcessRefusal::from);
         let options = self.session.kind;
-        let (library, says) = (library.to_owned(), mpi.exchange().said());
+        let (library, says) = (library.to_owned(), mpi.exchange().gpu_support());
         let thread_level = mpi.thread_level().name().to_owned();
         let met = agreement.agree(facts, |ranks: Vec<RankFacts>| -> Result<_, Fault> {
             let mut pairs = pairs(options.pairs.as_ref(), ranks.len())?;
