@@ -31,9 +31,9 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.push(figures);
         said.extend(device_memory::one_memory(document));
     }
-    said.extend(cached::said(document));
+    said.extend(cached::sentence(document));
     said.extend(cost(document, &cases));
-    said.extend(throttling::said(document));
+    said.extend(throttling::sentences(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
     said
@@ -78,7 +78,7 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
         (true, Order::Simultaneous) => " at once",
         (true, _) => ", one after the other",
     };
-    let each: Vec<String> = cases.iter().map(|case| one(document, case, ranks.len())).collect();
+    let each: Vec<String> = cases.iter().map(|case| direction_rates(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
     let is_cached = cases.iter().flat_map(|case| &case.ranks).any(cached::is_cached);
     let cache = if is_cached { "; in the CPU's cache" } else { "" };
@@ -125,7 +125,7 @@ fn name(document: &Document, id: &str) -> String {
 
 /// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
 /// some is not what all copy.
-fn one(document: &Document, case: &Case, ranks: usize) -> String {
+fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let direction = words::direction(case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };

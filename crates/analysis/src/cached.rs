@@ -10,7 +10,7 @@ pub fn is_cached(result: &RankResult) -> bool {
 }
 
 /// The sentence; none where no figure is the cache's.
-pub fn said(document: &Document) -> Option<String> {
+pub fn sentence(document: &Document) -> Option<String> {
     let measured = || document.cases.iter().flat_map(|case| &case.ranks).filter(|result| result.summary().is_some());
     let (cached, all) = (measured().filter(|result| is_cached(result)).count(), measured().count());
     let which = match cached {

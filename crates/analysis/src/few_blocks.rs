@@ -7,7 +7,7 @@ use stats::flag::Flag;
 use stats::units::counted;
 
 /// `12 of 40 figures have no interval: fewer than 6 blocks`; none where all have one.
-pub fn said<B>(document: &Document<B>) -> Option<String> {
+pub fn clause<B>(document: &Document<B>) -> Option<String> {
     let flags = |outcome: &Outcome| match outcome {
         Outcome::Measured { flags, .. } => Some(flags.contains(&Flag::FewBlocks)),
         _ => None,

@@ -87,10 +87,10 @@ impl Figure {
     where
         for<'b> BlockTime: From<&'b B>,
     {
-        let (status, reason) = RowStatus::of(case, result);
+        let (status, reason) = RowStatus::with_reason(case, result);
         let summary = match (result.summary(), status) {
             (Some(summary), RowStatus::Measured) => summary,
-            _ => return Err(format!("{}: {}", said(status), reason.unwrap_or_default())),
+            _ => return Err(format!("{}: {}", status_word(status), reason.unwrap_or_default())),
         };
         let unit = Unit::of(case.bytes);
         let value = |block: BlockTime| match unit {
@@ -108,7 +108,7 @@ impl Figure {
 }
 
 /// A status in one word.
-pub fn said(status: RowStatus) -> &'static str {
+pub fn status_word(status: RowStatus) -> &'static str {
     match status {
         RowStatus::Measured => "measured",
         RowStatus::Skipped => "skipped",
@@ -146,7 +146,12 @@ impl Key {
         };
         if let (true, Some(touch)) = (moving::moves(memory), group.and_then(moving::touch_named)) {
             let who = moving::who(direction);
-            return format!("{who}, {}, {}, {}", size(bytes), words::memory(memory), moving::said(touch, direction));
+            return format!(
+                "{who}, {}, {}, {}",
+                size(bytes),
+                words::memory(memory),
+                moving::touch_name(touch, direction)
+            );
         }
         let mut parts = vec![words::direction(direction).to_owned(), size(bytes)];
         if memory != MemoryKind::Device {

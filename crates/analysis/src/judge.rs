@@ -451,18 +451,18 @@ mod tests {
         assert_eq!(found(30, (8, 8), 0.003, 0.95, &[ChangeVerdict::Improved]), 0);
     }
 
-    fn one(unit: Unit, base: f64, new: f64) -> ChangeVerdict {
+    fn verdict_of(unit: Unit, base: f64, new: f64) -> ChangeVerdict {
         let side = |center: f64| (center, (0..10).map(|at| center * (1.0 + f64::from(at) * 1e-4)).collect());
         judge(&[CasePair { unit, base: vec![side(base)], new: vec![side(new)], threshold: 0.03 }])[0].verdict
     }
 
     #[test]
     fn less_of_a_rate_and_more_of_a_time_are_worse() {
-        assert_eq!(one(Unit::BytesPerS, 50e9, 45e9), ChangeVerdict::Regressed);
-        assert_eq!(one(Unit::BytesPerS, 50e9, 55e9), ChangeVerdict::Improved);
-        assert_eq!(one(Unit::Ns, 1000.0, 1100.0), ChangeVerdict::Regressed);
-        assert_eq!(one(Unit::Ns, 1000.0, 900.0), ChangeVerdict::Improved);
-        assert_eq!(one(Unit::Ns, 1000.0, 1010.0), ChangeVerdict::Same);
+        assert_eq!(verdict_of(Unit::BytesPerS, 50e9, 45e9), ChangeVerdict::Regressed);
+        assert_eq!(verdict_of(Unit::BytesPerS, 50e9, 55e9), ChangeVerdict::Improved);
+        assert_eq!(verdict_of(Unit::Ns, 1000.0, 1100.0), ChangeVerdict::Regressed);
+        assert_eq!(verdict_of(Unit::Ns, 1000.0, 900.0), ChangeVerdict::Improved);
+        assert_eq!(verdict_of(Unit::Ns, 1000.0, 1010.0), ChangeVerdict::Same);
     }
 
     #[test]
@@ -513,6 +513,6 @@ mod tests {
 
     #[test]
     fn a_difference_within_the_threshold_is_the_same_however_sure_it_is() {
-        assert_eq!(one(Unit::BytesPerS, 50e9, 49.5e9), ChangeVerdict::Same);
+        assert_eq!(verdict_of(Unit::BytesPerS, 50e9, 49.5e9), ChangeVerdict::Same);
     }
 }

@@ -229,7 +229,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let rates = format!("{}. One NUMA node: no near/far comparison.", rates(document));
         return [rates].into_iter().chain(weak_double(document)).chain(vendors(document)).collect();
     }
-    let losses = pairs.into_iter().map(|pair| said(document, pair));
+    let losses = pairs.into_iter().map(|pair| losses_sentence(document, pair));
     losses.chain(weak_double(document)).chain(vendors(document)).collect()
 }
 
@@ -276,7 +276,7 @@ fn rates(document: &Document) -> String {
     format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))
 }
 
-fn said(document: &Document, [of, far, near]: [&str; 3]) -> String {
+fn losses_sentence(document: &Document, [of, far, near]: [&str; 3]) -> String {
     let is = |loss: &&KernelLoss| [&loss.of[..], &loss.far[..], &loss.near[..]] == [of, far, near];
     let mine: Vec<(&str, &KernelLoss)> = document
         .kernels

@@ -88,10 +88,10 @@ fn curve(document: &Document, matrix: &Matrix) -> Option<LoadedLatency> {
 /// What the curves say: a sentence each, and where the latency begins to climb.
 pub fn verdict(document: &Document) -> Vec<String> {
     let loaded = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Loaded);
-    loaded.flat_map(|matrix| said(document, matrix)).collect()
+    loaded.flat_map(|matrix| curve_sentences(document, matrix)).collect()
 }
 
-fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let title = &matrix.title;
     let ends = || Some((matrix.rows.first()?, matrix.rows.last()?));
     let found = document.loaded_latency.iter().find(|found| found.place == *title);

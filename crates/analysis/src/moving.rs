@@ -51,7 +51,7 @@ pub fn case(
 }
 
 /// A touch as a table's column has it, of cases of this direction.
-pub fn said(touch: Touch, direction: Direction) -> &'static str {
+pub fn touch_name(touch: Touch, direction: Direction) -> &'static str {
     match (touch, direction) {
         (Touch::Untouched, _) => "untouched",
         (Touch::First, Direction::D2h) => "from the GPU",

@@ -133,11 +133,11 @@ impl<'d> MpiRanks<'d> {
 
     /// `from PU 49, node 3, GPU 0000:c1:00.0 to PU 57, node 3, GPU 0000:c6:00.0`; with `host 1` and `host 2` where they are several.
     fn both(&self, pair: &MpiPair, with_gpus: bool) -> String {
-        let [from, to] = pair.ranks.map(|rank| self.one(rank, with_gpus));
+        let [from, to] = pair.ranks.map(|rank| self.rank_place(rank, with_gpus));
         format!("from {from} to {to}")
     }
 
-    fn one(&self, number: u32, with_gpu: bool) -> String {
+    fn rank_place(&self, number: u32, with_gpu: bool) -> String {
         let Some(rank) = self.ranks.get(&number) else { return format!("rank {number}") };
         let host = self.hosts.iter().position(|host| *host == rank.host).filter(|_| self.hosts.len() > 1);
         let host = host.map_or(String::new(), |at| format!("host {} ", at + 1));

@@ -118,7 +118,7 @@ impl Cell<'_> {
     }
 
     /// `1.88 µs between node 0 and node 1`, and between hosts the adapters that carried it.
-    fn said(&self, document: &MpiDocument) -> String {
+    fn description(&self, document: &MpiDocument) -> String {
         let [one, other] = self.places;
         let ranks = [one.rank.min(other.rank), one.rank.max(other.rank)];
         let over = mpi_adapters::over(document, ranks, (&self.case.path, self.case.bytes));
@@ -209,9 +209,9 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
         None => "No certain effect of where the ranks run (a longer --max-time may decide).".to_owned(),
     }];
     for at in &all {
-        let (name, best) = (capital(&at.plane.name()), at.best.said(document));
+        let (name, best) = (capital(&at.plane.name()), at.best.description(document));
         said.push(match &at.worst {
-            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.said(document)),
+            Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.description(document)),
             None if at.others == 0 => format!("{name}: {best}."),
             None if at.is_same => format!("{name}: {best}, and no measurable difference elsewhere."),
             None => format!("{name}: {best} at best, and no difference is certain."),

@@ -13,7 +13,7 @@ pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-a
 pub const COPIES: [&str; 2] = ["gpu-thread-near", "gpu-thread-apart"];
 
 /// The figure of a path, one message at a time, at this size.
-pub fn of<'p>(pair: &'p MpiPair, path: &str, bytes: u64) -> Option<&'p MpiCase> {
+pub fn ping_pong<'p>(pair: &'p MpiPair, path: &str, bytes: u64) -> Option<&'p MpiCase> {
     let is = |case: &&MpiCase| case.path == path && case.pattern == "ping-pong" && case.bytes == bytes;
     pair.cases.iter().find(is).filter(|case| case.counted_ns().is_some())
 }
@@ -39,7 +39,7 @@ pub fn verdict(pair: &MpiPair) -> Vec<String> {
     ends.dedup();
     let mut compared = Compared::default();
     for &bytes in &ends {
-        if let [Some(near), Some(apart)] = [PATHS[1], PATHS[2]].map(|path| of(pair, path, bytes)) {
+        if let [Some(near), Some(apart)] = [PATHS[1], PATHS[2]].map(|path| ping_pong(pair, path, bytes)) {
             compared.add(true, &near.block_ns, &apart.block_ns);
             compared.add(false, &near.gpu_block_bytes_per_s, &apart.gpu_block_bytes_per_s);
         }
@@ -49,7 +49,7 @@ pub fn verdict(pair: &MpiPair) -> Vec<String> {
 }
 
 fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String>) -> Option<String> {
-    let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
+    let [alone, near, apart] = PATHS.map(|path| ping_pong(pair, path, bytes));
     let apart = apart?;
     let shown = |case: &MpiCase| mpi_figure(case, "ping-pong");
     let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), with_unit);

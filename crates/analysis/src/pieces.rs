@@ -75,7 +75,7 @@ pub fn pieces(document: &Document) -> Option<Pieces> {
 }
 
 /// A way as a person says it.
-pub fn said(way: Way) -> &'static str {
+pub fn way_name(way: Way) -> &'static str {
     match way {
         Way::Loop => "a copy of each",
         Way::Batch => "one batch of copies",
@@ -128,13 +128,13 @@ fn range(way: &WorthWay, is_rest: bool) -> String {
         false => format!("of {from} to {to}"),
     };
     match (way.way, way.over_loop) {
-        (Way::Loop, _) => format!("{sizes} {} does as well as any other way", said(Way::Loop)),
+        (Way::Loop, _) => format!("{sizes} {} does as well as any other way", way_name(Way::Loop)),
         (way, Some((first, last))) => {
             let [first, last] = [first, last].map(times);
             let both = if first == last { first } else { format!("{first} to {last}") };
-            format!("{sizes} {} is {both} times as fast as a copy of each", said(way))
+            format!("{sizes} {} is {both} times as fast as a copy of each", way_name(way))
         }
-        (way, None) => format!("{sizes} {} is fastest", said(way)),
+        (way, None) => format!("{sizes} {} is fastest", way_name(way)),
     }
 }
 

@@ -75,7 +75,7 @@ pub struct NoReference {
 pub fn parse(text: &str) -> Result<Vec<Reference>, NoReference> {
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     let figures = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    figures.map(|(line, text)| one(text).map_err(|why| NoReference { line, why })).collect()
+    figures.map(|(line, text)| reference_of_line(text).map_err(|why| NoReference { line, why })).collect()
 }
 
 /// The figures that come with numabench.
@@ -86,7 +86,7 @@ pub fn committed() -> Result<Vec<Reference>, NoReference> {
     parse(COMMITTED)
 }
 
-fn one(line: &str) -> Result<Reference, String> {
+fn reference_of_line(line: &str) -> Result<Reference, String> {
     let parts: Vec<&str> = line.split('|').map(str::trim).collect();
     let [gpu, link, memory, what, by, sizes, place, figures, bound, kind, source, date, found_at] = parts[..] else {
         return Err(format!("it has {} parts between bars, and 13 are needed", parts.len()));

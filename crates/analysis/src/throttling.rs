@@ -8,7 +8,7 @@ use report::device::{Device, DeviceKind, ReadWhen};
 const MOST: usize = 4;
 
 /// What a reader must hear of the conditions before he takes the figures for the hardware's.
-pub fn said(document: &Document) -> Vec<String> {
+pub fn sentences(document: &Document) -> Vec<String> {
     let mut said: Vec<String> = document.devices.iter().flat_map(|device| of_device(document, device)).collect();
     let more = said.len().saturating_sub(MOST);
     said.truncate(MOST);
@@ -24,7 +24,7 @@ fn of_device(document: &Document, device: &Device) -> Vec<String> {
     let conditions = device.conditions.as_ref().and_then(|known| known.value.as_ref());
     let throttled = conditions.and_then(Conditions::throttled).map(|(limit, share)| {
         let percent = (share * 100.0).round();
-        format!("{name} was throttled for {percent} % of the time, by {}.", limit.words())
+        format!("{name} was throttled for {percent} % of the time, by {}.", limit.description())
     });
     let others = conditions.and_then(|conditions| conditions.other_processes).unwrap_or(0);
     let shared = (others > 0).then(|| match others {

@@ -92,7 +92,7 @@ pub(crate) fn bytes(shown: &NodeTable<'_>) -> Result<Vec<u8>, report::json::Json
         ranks: finding.ranks.iter().filter_map(|rank| shown.seen.get(*rank)).map(ObservedRank::name).collect(),
         text: &finding.text,
     });
-    report::json::json_value(&CHECK.of(Document {
+    report::json::json_value(&CHECK.versioned(Document {
         host: shown.host,
         launch: shown.launch,
         placed: shown.placed.name(),

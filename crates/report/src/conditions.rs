@@ -88,7 +88,7 @@ impl Conditions {
 
     /// What a comparison of two runs looks at: `nothing`, or what it was, without how much.
     pub fn held_back_by(&self) -> String {
-        let throttled = self.throttled().map(|(limit, _)| limit.words());
+        let throttled = self.throttled().map(|(limit, _)| limit.description());
         let shared = self.other_processes.filter(|others| *others > 0).map(|_| "other processes");
         let all: Vec<&str> = throttled.into_iter().chain(shared).collect();
         if all.is_empty() { "nothing".to_owned() } else { all.join(" and ") }
@@ -104,7 +104,7 @@ impl Conditions {
 
 impl Limit {
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Power => "its power limit",
             Self::Thermal => "its temperature",

@@ -72,7 +72,7 @@ impl Device {
         match (self.link_state(), throttled) {
             (Err(fault), _) => Err(fault),
             (_, Some((limit, share))) => {
-                Err(format!("it was throttled for {:.0} % of the time, by {}", share * 100.0, limit.words()))
+                Err(format!("it was throttled for {:.0} % of the time, by {}", share * 100.0, limit.description()))
             }
             (_, None) if others > 0 => Err("another process computed on it meanwhile".to_owned()),
             (Ok(state), None) => Ok(state),

@@ -79,7 +79,7 @@ pub enum RowStatus {
 
 impl RowStatus {
     /// How a case went on a rank, and the reason where there are no figures.
-    pub fn of<B>(case: &Case<B>, result: &RankResult<B>) -> (Self, Option<String>) {
+    pub fn with_reason<B>(case: &Case<B>, result: &RankResult<B>) -> (Self, Option<String>) {
         let (status, reason) = match &result.outcome {
             Outcome::Measured { .. } if case.status == CaseStatus::Invalid => (Self::Invalid, &case.reason),
             Outcome::Measured { .. } => return (Self::Measured, None),

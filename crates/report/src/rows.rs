@@ -18,7 +18,7 @@ pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
     let row = |(case, result): (&Case<B>, &RankResult<B>)| {
         let rank = ranks.get(&result.rank)?;
-        let (status, reason) = RowStatus::of(case, result);
+        let (status, reason) = RowStatus::with_reason(case, result);
         let summary = result.summary().filter(|_| status == RowStatus::Measured);
         let percent_of_bound = match &result.outcome {
             Outcome::Measured { percent_of_bound, .. } if status == RowStatus::Measured => *percent_of_bound,

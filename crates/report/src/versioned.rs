@@ -31,7 +31,7 @@ pub struct Versioned<T> {
 
 impl Version {
     /// This content as a document of this version.
-    pub fn of<T>(self, content: T) -> Versioned<T> {
+    pub fn versioned<T>(self, content: T) -> Versioned<T> {
         Versioned { schema: self.schema, schema_version: format!("{}.{}", self.major, self.minor), content }
     }
 }

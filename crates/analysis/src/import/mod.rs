@@ -148,7 +148,7 @@ pub fn import(
         let taken = take(program, &output.bytes).map_err(named)?;
         join(&mut all, &taken, outputs.first().map_or("", |first| &first.name), at == 0).map_err(named)?;
         for case in taken.cases {
-            let case = of(case, at as u32);
+            let case = imported_case(case, at as u32);
             if let Some(first) = files_of.insert((case.id.clone(), case.place.clone()), at) {
                 let first = outputs.get(first).map_or(String::new(), |output| output.name.clone());
                 let refused = ImportErrorKind::InTwoFiles { case: format!("{}, {}", case.id, case.place), first };
@@ -209,7 +209,7 @@ fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(
     Ok(())
 }
 
-fn of(case: Case, file: u32) -> ImportedCase {
+fn imported_case(case: Case, file: u32) -> ImportedCase {
     let (status, value, reason) = match case.figure {
         Ok(value) => (ImportedStatus::Measured, Some(value), None),
         Err((status, reason)) => (status, None, Some(reason)),

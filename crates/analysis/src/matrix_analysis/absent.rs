@@ -7,7 +7,7 @@ use super::words::way;
 use super::{MatrixFigures, Plane};
 
 /// The sentences: `load latency: no figure (skipped: no libhiprtc.so could be loaded).`
-pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let of = |plane: Plane| {
         let why = matrix.why_none(document, &plane)?;
         Some(format!("{}: no figure ({why}).", way(plane.direction)))

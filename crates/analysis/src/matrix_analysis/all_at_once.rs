@@ -45,11 +45,11 @@ impl AtOnce {
 }
 
 /// The sentences of a matrix of copies between GPUs; none of others.
-pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let reasons: BTreeSet<&str> = matrix.rows.iter().filter_map(|row| row.reason.as_deref()).collect();
     let mut said: Vec<String> = Vec::new();
     for plane in matrix.planes(document).iter().filter(|plane| plane.direction == Direction::Peer) {
-        said.extend(of(document, matrix, plane));
+        said.extend(plane_sentences(document, matrix, plane));
     }
     if said.is_empty() && is_of_peers(document, matrix) {
         said.extend(reasons.into_iter().map(|why| format!("{}: not measured: {why}.", matrix.title)));
@@ -64,7 +64,7 @@ fn is_of_peers(document: &Document, matrix: &Matrix) -> bool {
     pairs.any(|pairs| gpus(pairs) == gpus(matrix))
 }
 
-fn of(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<String> {
+fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<String> {
     let (mut rows, mut without) = (Vec::new(), 0);
     for row in 0..matrix.rows.len() {
         let pairs = (0..matrix.columns.len()).filter_map(|column| {

@@ -16,7 +16,7 @@ pub(super) const SHARED: f64 = 0.95;
 /// What more at once costs: what each row's ranks get together against what they get alone, which is the first row.
 ///
 /// All comparisons of the matrix are one family: with so many rows and ranks one of them always looks like a loss.
-pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let mut at = Vec::new();
     let mut rivals = Vec::new();
     let planes = matrix.planes(document);

@@ -32,13 +32,13 @@ struct Compared {
 }
 
 /// The sentences, plane by plane.
-pub(super) fn said(document: &Document, matrix: &Matrix) -> Vec<String> {
+pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let notes = matrix.rows.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.note.as_ref()?)));
     let all: Vec<Compared> =
-        matrix.planes(document).into_iter().flat_map(|plane| of(document, matrix, plane)).collect();
+        matrix.planes(document).into_iter().flat_map(|plane| compared_pairs(document, matrix, plane)).collect();
     let behind = behind(&all);
     let mut said: Vec<String> =
-        all.iter().zip(behind).filter_map(|(compared, behind)| one(compared, &behind)).collect();
+        all.iter().zip(behind).filter_map(|(compared, behind)| sentence(compared, &behind)).collect();
     if matrix.rows.len() == 1 {
         said.push("There is one GPU, and so no pair of GPUs to measure.".to_owned());
     }
@@ -68,7 +68,7 @@ fn behind(all: &[Compared]) -> Vec<Vec<bool>> {
 }
 
 /// The pairs of a plane, and each GPU with itself.
-fn of(document: &Document, matrix: &Matrix, plane: Plane) -> [Compared; 2] {
+fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compared; 2] {
     let cells = (0..matrix.rows.len()).flat_map(|row| (0..matrix.columns.len()).map(move |column| (row, column)));
     let named = |own: bool| -> Vec<Named> {
         let cells = cells.clone().filter(|(row, column)| matrix.is_own(*row, *column) == own);
@@ -97,7 +97,7 @@ fn name_of_gpu(matrix: &Matrix, row: usize) -> String {
     name.split_once(' ').map_or(name.clone(), |(_, gpu)| gpu.to_owned())
 }
 
-fn one(compared: &Compared, behind: &[bool]) -> Option<String> {
+fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
     let Compared { plane, title, each, figures: pairs } = compared;
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));

@@ -13,7 +13,8 @@ use super::Plane;
 /// The penalties of the document's matrices that compare loads.
 pub fn penalties(document: &Document) -> Vec<Penalty> {
     let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
-    let mut found: Vec<(Penalty, [Vec<f64>; 2])> = loads.flat_map(|matrix| of(document, matrix)).collect();
+    let mut found: Vec<(Penalty, [Vec<f64>; 2])> =
+        loads.flat_map(|matrix| penalties_with_rates(document, matrix)).collect();
     let tests = found.len();
     for (penalty, [alone, together]) in &mut found {
         penalty.comparison = compare_among(alone, together, tests, document.settings.seed);
@@ -22,7 +23,7 @@ pub fn penalties(document: &Document) -> Vec<Penalty> {
 }
 
 /// Those of a matrix before they are compared, each with the rates alone and at once.
-fn of(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [Vec<f64>; 2])> {
+fn penalties_with_rates(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [Vec<f64>; 2])> {
     let measured = |case: &&Case| {
         case.status == CaseStatus::Measured
             && case.range_bytes.is_none()

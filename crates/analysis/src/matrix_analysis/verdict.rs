@@ -68,11 +68,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Rows | Compares::Columns => {
             let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
             let said = places(document, matrix, &of_matrix, &family);
-            by_kernel(document, matrix, [said, absent::said(document, matrix)].concat())
+            by_kernel(document, matrix, [said, absent::sentences(document, matrix)].concat())
         }
-        Compares::Load => load::said(document, matrix),
-        Compares::Pairs => [pairs::said(document, matrix), absent::said(document, matrix)].concat(),
-        Compares::Together => all_at_once::said(document, matrix),
+        Compares::Load => load::sentences(document, matrix),
+        Compares::Pairs => [pairs::sentences(document, matrix), absent::sentences(document, matrix)].concat(),
+        Compares::Together => all_at_once::sentences(document, matrix),
         // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host memory.
         Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Newer => Vec::new(),
         // A curve's words are its own (`latency_curves`).

@@ -118,8 +118,8 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         document.verdict.extend(analysis::latency_curves::verdict(&document));
         document.groups = analysis::groups::groups(&document);
         document.verdict.extend(analysis::groups::verdict(&document));
-        document.verdict.extend(analysis::cached::said(&document));
-        document.verdict.extend(analysis::throttling::said(&document));
+        document.verdict.extend(analysis::cached::sentence(&document));
+        document.verdict.extend(analysis::throttling::sentences(&document));
         let said = std::mem::take(&mut document.verdict);
         document.verdict = analysis::unfinished::with_ending(&document, said);
     }

@@ -56,7 +56,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     }
     let width = terminal::width();
     if args.json {
-        terminal::print(&json(&TOPOLOGY.of(&survey))?)?;
+        terminal::print(&json(&TOPOLOGY.versioned(&survey))?)?;
     } else if args.numa {
         terminal::print(topo::text::numa(&survey, width).as_bytes())?;
     } else if args.tree {
@@ -110,7 +110,7 @@ fn diff(old: &Path, new: &Path, is_json: bool) -> Result<Exit, Fault> {
     let differences = topo::difference::differences(&old, &new);
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
     if is_json {
-        terminal::print(&json(&DIFFERENCES.of(Differences { differences }))?)?;
+        terminal::print(&json(&DIFFERENCES.versioned(Differences { differences }))?)?;
     } else {
         terminal::print(topo::text::changes(&old, &new, &differences, terminal::width()).as_bytes())?;
     }

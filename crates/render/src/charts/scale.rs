@@ -116,7 +116,7 @@ pub(crate) fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn said(scale: Scale, unit: AxisUnit, about: usize) -> Vec<String> {
+    fn mark_labels(scale: Scale, unit: AxisUnit, about: usize) -> Vec<String> {
         scale.marks(unit, about).into_iter().map(|(_, said)| said).collect()
     }
 
@@ -130,12 +130,15 @@ mod tests {
 
     #[test]
     fn marks_are_round_within_the_range_and_said_in_their_unit() {
-        assert_eq!(said(Scale::linear(0.0, 55.2, 0.0, 1.0), AxisUnit::Number, 5), ["0", "20", "40"]);
+        assert_eq!(mark_labels(Scale::linear(0.0, 55.2, 0.0, 1.0), AxisUnit::Number, 5), ["0", "20", "40"]);
         assert!(Scale::linear(3.0, 3.0, 0.0, 1.0).marks(AxisUnit::Number, 5).len() < 50);
-        let sizes = said(Scale::log(4.0, (64 << 20) as f64, 0.0, 1.0), AxisUnit::Size, 7);
+        let sizes = mark_labels(Scale::log(4.0, (64 << 20) as f64, 0.0, 1.0), AxisUnit::Size, 7);
         assert_eq!(sizes, ["4 B", "64 B", "1 KiB", "16 KiB", "256 KiB", "4 MiB", "64 MiB"]);
-        assert_eq!(said(Scale::log(900.0, 2e6, 0.0, 1.0), AxisUnit::Time, 6), ["1 µs", "10 µs", "100 µs", "1 ms"]);
-        assert_eq!(said(Scale::log(20.0, 60.0, 0.0, 1.0), AxisUnit::Number, 6), ["20", "50"]);
+        assert_eq!(
+            mark_labels(Scale::log(900.0, 2e6, 0.0, 1.0), AxisUnit::Time, 6),
+            ["1 µs", "10 µs", "100 µs", "1 ms"]
+        );
+        assert_eq!(mark_labels(Scale::log(20.0, 60.0, 0.0, 1.0), AxisUnit::Number, 6), ["20", "50"]);
         assert_eq!([number(20.0), number(0.5), number(1e-9)], ["20", "0.5", "0"]);
     }
 }

@@ -15,7 +15,7 @@ const FAR: f64 = 0.9;
 /// The baseline as text so many columns wide.
 pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     let mut page = Page::new(width);
-    page.words(
+    page.paragraph(
         Tone::Title,
         "",
         &format!(
@@ -58,12 +58,12 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
     grid.draw_fitting(&["values", "between runs"], &mut page);
     page.blank();
     for text in &baseline.too_few {
-        page.words(Tone::Warning, "too few: ", text);
+        page.paragraph(Tone::Warning, "too few: ", text);
     }
     let far =
         |normal: &&Normal| normal.nodes < ENOUGH_NODES && normal.limit_bytes_per_s < FAR * normal.median_bytes_per_s;
     if let Some(normal) = baseline.normals.iter().filter(far).min_by_key(|normal| normal.nodes) {
-        page.words(
+        page.paragraph(
             Tone::Warning,
             "few nodes: ",
             &format!(
@@ -74,7 +74,7 @@ pub fn baseline(baseline: &Baseline, width: usize, color: bool) -> String {
         );
     }
     for text in &baseline.left_out {
-        page.words(Tone::Warning, "left out: ", text);
+        page.paragraph(Tone::Warning, "left out: ", text);
     }
     page.finish(color)
 }

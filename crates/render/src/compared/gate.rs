@@ -15,13 +15,13 @@ pub fn gate(checked: &Checked, width: usize) -> String {
         Gate::Finding => (Tone::Bad, "FINDING"),
     };
     let (gpus, passes) = (counted(checked.gpus as usize, "GPU"), counted(checked.passes as usize, "pass"));
-    page.words(tone, "", &format!("{}: {word}; {gpus}, {passes}, {:.1} s", checked.host, checked.elapsed_s));
+    page.paragraph(tone, "", &format!("{}: {word}; {gpus}, {passes}, {:.1} s", checked.host, checked.elapsed_s));
     if let Some(simulated) = &checked.simulated {
-        page.words(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
+        page.paragraph(Tone::Warning, "  THE DEVICES ARE SIMULATED: ", simulated);
     }
-    findings(checked).iter().for_each(|words| page.words(tone, "  ", words));
+    findings(checked).iter().for_each(|words| page.paragraph(tone, "  ", words));
     for cause in &checked.causes {
-        page.words(Tone::Plain, "  cause: ", cause);
+        page.paragraph(Tone::Plain, "  cause: ", cause);
     }
     page.finish(false)
 }

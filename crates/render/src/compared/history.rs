@@ -18,12 +18,16 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         several => format!("{several} step changes, {slower} of them for the worse"),
     };
     let tone = if slower > 0 { Tone::Bad } else { Tone::Title };
-    page.words(tone, "", &format!("{found} in {}, {} series", counted(history.runs as usize, "run"), history.series));
+    page.paragraph(
+        tone,
+        "",
+        &format!("{found} in {}, {} series", counted(history.runs as usize, "run"), history.series),
+    );
     page.blank();
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
         let by = change(step.unit, step.after / step.before);
-        page.words(
+        page.paragraph(
             tone,
             &format!("{}  ", step.first_after),
             &format!("{by}: {}, {}", step.key.case_in_words(), step.key.place()),
@@ -37,18 +41,18 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
             step.runs_after,
             step.file
         );
-        page.words(Tone::Plain, "    level     ", &levels);
+        page.paragraph(Tone::Plain, "    level     ", &levels);
         for differs in &step.differing {
             let words = format!("{}: {}, then {}", differs.fact, differs.base.join(" and "), differs.new.join(" and "));
-            page.words(Tone::Plain, "    changed   ", &words);
+            page.paragraph(Tone::Plain, "    changed   ", &words);
         }
         if step.differing.is_empty() {
-            page.words(Tone::Faint, "    changed   ", "no recorded change of the environment");
+            page.paragraph(Tone::Faint, "    changed   ", "no recorded change of the environment");
         }
     }
     page.blank();
     if history.too_short > 0 {
-        page.words(
+        page.paragraph(
             Tone::Faint,
             "",
             &match history.too_short {

@@ -56,9 +56,9 @@ fn of_one_side(changes: &NodeChanges) -> impl Iterator<Item = (&'static str, Str
 pub(super) fn draw(changes: &NodeChanges, page: &mut Page) {
     page.blank();
     let (text, is_worse) = answer(changes);
-    page.words(if is_worse { Tone::Warning } else { Tone::Title }, "", &text);
+    page.paragraph(if is_worse { Tone::Warning } else { Tone::Title }, "", &text);
     for (what, hosts) in of_one_side(changes) {
-        page.words(Tone::Warning, &format!("  {what}"), &hosts);
+        page.paragraph(Tone::Warning, &format!("  {what}"), &hosts);
     }
     let (header, rows) = rows(changes);
     let mut grid = TextGrid::new(1, &header);

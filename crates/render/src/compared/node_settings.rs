@@ -46,7 +46,7 @@ pub(super) fn settings(nodes: &Nodes) -> Vec<(Tone, String, String)> {
         // The nodes that have it otherwise are what is looked for.
         let mut ways: Vec<&SettingWay> = setting.ways.iter().collect();
         ways.sort_by_key(|way| (!way.is_unlike_most, !way.is_costly()));
-        let mut said: Vec<String> = ways.iter().take(MOST_WAYS).map(|way| said(way)).collect();
+        let mut said: Vec<String> = ways.iter().take(MOST_WAYS).map(|way| value_on_nodes(way)).collect();
         if ways.len() > MOST_WAYS {
             said.push(format!("and {} more ways", ways.len() - MOST_WAYS));
         }
@@ -57,7 +57,7 @@ pub(super) fn settings(nodes: &Nodes) -> Vec<(Tone, String, String)> {
     all
 }
 
-fn said(way: &SettingWay) -> String {
+fn value_on_nodes(way: &SettingWay) -> String {
     let hosts: Vec<&str> = way.hosts.iter().map(String::as_str).collect();
     let on = if way.is_unlike_most || hosts.len() == 1 { names(&hosts) } else { counted(hosts.len(), "node") };
     let what = match way.state {

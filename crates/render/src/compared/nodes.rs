@@ -19,11 +19,11 @@ const MOST_PLACES: usize = 3;
 pub fn nodes(nodes: &Nodes, width: usize, color: bool) -> String {
     let mut page = Page::new(width);
     if let Some(simulated) = &nodes.simulated {
-        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", simulated);
+        page.paragraph(Tone::Warning, "THE DEVICES ARE SIMULATED: ", simulated);
     }
     let (tone, answer) = answer(nodes);
-    page.words(tone, "", &answer);
-    explained(nodes).iter().for_each(|(tone, what, text)| page.words(*tone, &format!("  {what}"), text));
+    page.paragraph(tone, "", &answer);
+    explained(nodes).iter().for_each(|(tone, what, text)| page.paragraph(*tone, &format!("  {what}"), text));
     page.blank();
     table(nodes, &mut page);
     node_settings::table(nodes, &mut page);
@@ -160,6 +160,6 @@ fn table(nodes: &Nodes, page: &mut Page) {
     let left_out = grid.width() > page.width();
     grid.draw_fitting(&last, page);
     if left_out {
-        page.words(Tone::Faint, "    ", "columns that do not fit are in the data: --json FILE");
+        page.paragraph(Tone::Faint, "    ", "columns that do not fit are in the data: --json FILE");
     }
 }

@@ -24,7 +24,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
         counts if counts.missing + counts.inconclusive > 0 => Tone::Warning,
         _ => Tone::Title,
     };
-    page.words(tone, "", &comparison.summary);
+    page.paragraph(tone, "", &comparison.summary);
     page.blank();
     side("base", &comparison.base, &mut page);
     side("new", &comparison.new, &mut page);
@@ -35,7 +35,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             differs.base.join(" and "),
             differs.new.join(" and ")
         );
-        page.words(if differs.essential { Tone::Bad } else { Tone::Warning }, "  differs   ", &words);
+        page.paragraph(if differs.essential { Tone::Bad } else { Tone::Warning }, "  differs   ", &words);
     }
     page.blank();
     lacking("Missing in the new", &comparison.missing, &mut page);
@@ -44,7 +44,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     let show_same = !quiet && same <= SAME_SHOWN;
     cases(comparison.cases.iter().filter(|case| show_same || case.verdict != ChangeVerdict::Same), &mut page);
     if !show_same && same > 0 {
-        page.words(
+        page.paragraph(
             Tone::Faint,
             "  ",
             &match same {
@@ -56,7 +56,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     page.blank();
     if !quiet {
         for note in &comparison.notes {
-            page.words(Tone::Plain, "note: ", note);
+            page.paragraph(Tone::Plain, "note: ", note);
         }
         let text = format!(
             "a change matters from {:.1} % of a rate and {:.1} % of a small copy's time; intervals are 95 %, tests adjusted for {} (Holm)",
@@ -64,7 +64,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
             comparison.latency_threshold * 100.0,
             counted(comparison.cases.len(), "case")
         );
-        page.words(Tone::Faint, "", &text);
+        page.paragraph(Tone::Faint, "", &text);
     }
     if let Some(changes) = &comparison.nodes {
         node_changes::draw(changes, &mut page);
@@ -81,7 +81,7 @@ fn side(name: &str, runs: &[RunName], page: &mut Page) {
             format!("{} runs, {first} to {last}", several.len())
         }
     };
-    page.words(Tone::Plain, &format!("  {name:<10}"), &text);
+    page.paragraph(Tone::Plain, &format!("  {name:<10}"), &text);
 }
 
 fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
@@ -91,10 +91,10 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
     page.line(Tone::Title, title);
     for case in cases.iter().take(SAME_SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        page.words(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case_in_words(), case.key.place()));
+        page.paragraph(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case_in_words(), case.key.place()));
     }
     if cases.len() > SAME_SHOWN {
-        page.words(Tone::Faint, "  ", &format!("and {} more; --json has them", cases.len() - SAME_SHOWN));
+        page.paragraph(Tone::Faint, "  ", &format!("and {} more; --json has them", cases.len() - SAME_SHOWN));
     }
     page.blank();
 }

@@ -21,12 +21,12 @@ pub fn points(document: &ImportedDocument) -> Points {
         elapsed_s: 0.0,
         host: document.host.clone().unwrap_or_default(),
         incomplete: Incomplete::of_imported(document),
-        cases: document.cases.iter().map(one).collect(),
+        cases: document.cases.iter().map(export_case).collect(),
     }
     .points()
 }
 
-fn one(case: &ImportedCase) -> Case {
+fn export_case(case: &ImportedCase) -> Case {
     let value = case.figure().map(|value| Value { value, low: None, high: None });
     let is_time = case.unit == ImportedUnit::Ns;
     Case {

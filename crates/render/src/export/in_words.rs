@@ -78,8 +78,13 @@ impl InWords {
             elapsed_s: self.elapsed_s,
             columns: [&["started_at", "kind", "program", "host", "case", "place"], self.labels, &more].concat(),
             line_end: "\r\n",
-            labels: [Label::of(&["case", "place", "program"]), Label::of(self.labels)].concat(),
-            tags: [Label::of(&["host", "program", "case", "place"]), Label::of(self.labels)].concat(),
+            labels: [Label::same_in_all_forms(&["case", "place", "program"]), Label::same_in_all_forms(self.labels)]
+                .concat(),
+            tags: [
+                Label::same_in_all_forms(&["host", "program", "case", "place"]),
+                Label::same_in_all_forms(self.labels),
+            ]
+            .concat(),
             fields: &["time_ns", "bytes_per_s"],
             metrics: vec![
                 metric(

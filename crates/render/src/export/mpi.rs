@@ -23,12 +23,12 @@ pub fn points(document: &MpiDocument) -> Points {
         elapsed_s: document.elapsed_s,
         host: ranks.hosts.first().map_or(String::new(), |host| (*host).to_owned()),
         incomplete: Incomplete::of_mpi(document),
-        cases: cases.map(|(pair, case)| one(&ranks, pair, case)).collect(),
+        cases: cases.map(|(pair, case)| export_case(&ranks, pair, case)).collect(),
     }
     .points()
 }
 
-fn one(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
+fn export_case(ranks: &MpiRanks, pair: &MpiPair, case: &MpiCase) -> Case {
     let counts = case.counted_ns().zip(case.counted_bytes_per_s());
     let ends = case.message_interval_ns.as_ref();
     let time =

@@ -55,7 +55,7 @@ pub struct Label {
 
 impl Label {
     /// Words that are called the same in a form.
-    pub fn of(words: &[&'static str]) -> Vec<Self> {
+    pub fn same_in_all_forms(words: &[&'static str]) -> Vec<Self> {
         words.iter().map(|word| Self { name: word, word }).collect()
     }
 }

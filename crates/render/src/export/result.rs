@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::figure::{Unit, said};
+use analysis::figure::{Unit, status_word};
 use analysis::incomplete::Incomplete;
 use analysis::run::other_ends;
 use report::Document;
@@ -65,12 +65,12 @@ const DEVICE: [Label; 3] = [
 /// A document as points.
 pub fn points<B>(document: &Document<B>) -> Points {
     let several = document.nodes.len() > 1;
-    let case = Label::of(&["order", "memory", "direction", "bytes", "group"]);
-    let mut place = Label::of(&["pu", "memory_node"]);
+    let case = Label::same_in_all_forms(&["order", "memory", "direction", "bytes", "group"]);
+    let mut place = Label::same_in_all_forms(&["pu", "memory_node"]);
     place.push(Label { name: "rank", word: "double" });
-    let platform = Label::of(&["platform"]);
+    let platform = Label::same_in_all_forms(&["platform"]);
     // The host is left to the scraper, unless the run was on several nodes.
-    let hosts = Label::of(if several { &["host"] } else { &[] });
+    let hosts = Label::same_in_all_forms(if several { &["host"] } else { &[] });
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
     let complete = document.status == Status::Complete;
     let gauge = |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
@@ -93,7 +93,7 @@ pub fn points<B>(document: &Document<B>) -> Points {
         columns: COLUMNS.to_vec(),
         line_end: "\r\n",
         labels: [&case[..], &DEVICE, &platform, &place, &hosts].concat(),
-        tags: [&Label::of(&["host"])[..], &platform, &case, &DEVICE, &place].concat(),
+        tags: [&Label::same_in_all_forms(&["host"])[..], &platform, &case, &DEVICE, &place].concat(),
         fields: &FIELDS,
         metrics: vec![
             metric("rate", "bytes_per_second", "Rate of the median block of copies", RATE.name, 1.0),
@@ -144,7 +144,7 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         if !double.is_empty() {
             name = format!("{name}/rank{double}");
         }
-        let mut words = words(document, row, links.get(&row.device[..]).cloned().unwrap_or_default());
+        let mut words = labels(document, row, links.get(&row.device[..]).cloned().unwrap_or_default());
         words.push(("group", groups.get(&row.case[..]).copied().unwrap_or_default().to_owned()));
         words.push(("other_device", others.get(&row.rank).cloned().unwrap_or_default()));
         words.push(("double", double));
@@ -193,7 +193,7 @@ fn name(row: &Row, node: Option<u32>, other: Option<&String>) -> String {
     format!("{}{node}/{}{other}/pu{}{memory}", row.case, name_on_node(&row.device), row.pu)
 }
 
-fn words<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
+fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static str, String)> {
     vec![
         ("started_at", document.started_at.clone()),
         ("numabench", document.tool.version.clone()),
@@ -240,7 +240,7 @@ fn figures(row: &Row) -> Vec<Estimate> {
 
 fn outcome(row: &Row) -> TestOutcome {
     let reason = row.reason.clone().unwrap_or_default();
-    let why = |reason| TestFault { kind: said(row.status), reason };
+    let why = |reason| TestFault { kind: status_word(row.status), reason };
     match row.status {
         RowStatus::Measured => {
             let rate = row.median_bytes_per_s.unwrap_or_default() / 1e9;

@@ -46,8 +46,8 @@ pub fn points(document: &TrialDocument) -> Points {
         incomplete: Incomplete::of_trial(document),
         columns: COLUMNS.to_vec(),
         line_end: "\n",
-        labels: Label::of(&["variant", "metric"]),
-        tags: Label::of(&["variant", "metric"]),
+        labels: Label::same_in_all_forms(&["variant", "metric"]),
+        tags: Label::same_in_all_forms(&["variant", "metric"]),
         fields: &["median", "counted"],
         metrics: vec![MetricFamily {
             name: "numabench_trial".to_owned(),

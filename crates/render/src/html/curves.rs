@@ -69,7 +69,7 @@ fn pieces(document: &Document, page: &mut HtmlPage) {
         }
     }
     for ((rank, way), by_way) in sending {
-        let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::said(*way), rows));
+        let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::way_name(*way), rows));
         let Some(plot) = rates("size of a piece", lines) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let (way, lie) = (direction(way), analysis::pieces::lie(pieces.scattered));
@@ -91,7 +91,7 @@ fn moving(document: &Document, page: &mut HtmlPage) {
     }
     for ((rank, kind, by_core), by_touch) in touched {
         let side = if by_core { Direction::D2h } else { Direction::H2d };
-        let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::said(*touch, side), rows));
+        let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::touch_name(*touch, side), rows));
         let Some(plot) = rates("size of what is touched", series) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let title =

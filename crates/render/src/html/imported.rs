@@ -36,12 +36,12 @@ pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
         if documents.len() > 1 {
             page.element("h2", &format!("{name}: {}, {}", document.program, document.started_at));
         }
-        one(document, &mut page);
+        add_document(document, &mut page);
     }
     end(page)
 }
 
-fn one(document: &ImportedDocument, page: &mut HtmlPage) {
+fn add_document(document: &ImportedDocument, page: &mut HtmlPage) {
     let tone = if document.status == Status::Complete { AnswerStatus::Well } else { AnswerStatus::Finding };
     page.answer(tone, &document.verdict);
     page.list(&document.notes);

@@ -24,7 +24,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let plot = Plot {
         x: Axis { title: "traffic, GB/s".to_owned(), unit: AxisUnit::Number, log: false },
         y: Axis { title: "latency of a load, ns".to_owned(), unit: AxisUnit::Number, log: false },
-        series: curves.iter().enumerate().map(|(at, curve)| of(at, curve)).collect(),
+        series: curves.iter().enumerate().map(|(at, curve)| plot_series(at, curve)).collect(),
         // Far above everything it would only make the curve flat.
         references: if highest > 1.5 * idle { vec![twice] } else { Vec::new() },
         range: None,
@@ -34,7 +34,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     page.picture("Latency of a load beside traffic on the same memory", &described.join(", "), |wide| plot.drawn(wide));
 }
 
-fn of(at: usize, curve: &LoadedLatency) -> Series {
+fn plot_series(at: usize, curve: &LoadedLatency) -> Series {
     let point = |point: &LoadedPoint| PlotPoint {
         x: point.bytes_per_s / 1e9,
         y: point.latency_ns,

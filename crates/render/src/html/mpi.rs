@@ -38,7 +38,7 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
         if documents.len() > 1 {
             page.element("h2", &format!("{name}: {}", document.started_at));
         }
-        one(document, &mut page);
+        add_document(document, &mut page);
     }
     end(page)
 }
@@ -46,11 +46,11 @@ pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
 /// The pictures of a run's report, each with its title, as SVG files of their own.
 pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
     let mut page = HtmlPage::keeping();
-    one(document, &mut page);
+    add_document(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &MpiDocument, page: &mut HtmlPage) {
+fn add_document(document: &MpiDocument, page: &mut HtmlPage) {
     page.answer(answer_status::of_mpi(document), &document.verdict);
     if let Some(incomplete) = Incomplete::of_mpi(document) {
         page.element("p", &format!("Not complete: {incomplete}."));

@@ -24,7 +24,7 @@ pub fn places(documents: &[(String, PlaceDocument)]) -> String {
         if documents.len() > 1 {
             page.element("h2", &format!("{name}: {}, {}", host(document), document.started_at));
         }
-        one(document, &mut page);
+        add_document(document, &mut page);
     }
     end(page)
 }
@@ -33,11 +33,11 @@ pub fn places(documents: &[(String, PlaceDocument)]) -> String {
 pub fn place_pictures(document: &PlaceDocument) -> Vec<(String, String)> {
     let mut page = HtmlPage::keeping();
     page.level = 2;
-    one(document, &mut page);
+    add_document(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &PlaceDocument, page: &mut HtmlPage) {
+fn add_document(document: &PlaceDocument, page: &mut HtmlPage) {
     let (tone, answer) = place_answer(document);
     let is_open = document.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
     let tone = match tone {

@@ -155,14 +155,14 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
     }
     let found = history(tool.clone(), runs.to_vec(), Thresholds::default());
     page.heading(0, "Over time");
-    let steps: Vec<String> = found.steps.iter().take(PICTURES).map(|step| said(step, names)).collect();
+    let steps: Vec<String> = found.steps.iter().take(PICTURES).map(|step| level_change_line(step, names)).collect();
     match steps.is_empty() {
         true => page.element("p", "No figure changed its level for certain."),
         false => page.list(&steps),
     }
     let count = ordered.len();
     for (key, (unit, points)) in ordered.into_iter().take(PICTURES) {
-        one(&names(key), unit, points, found.steps.iter().filter(|step| is_of(step, key)), begin, page);
+        draw_series(&names(key), unit, points, found.steps.iter().filter(|step| is_of(step, key)), begin, page);
     }
     if count > PICTURES {
         page.element("p", &format!("{} more figures moved less.", count - PICTURES));
@@ -175,7 +175,7 @@ fn is_of(step: &LevelChange, key: &Key) -> bool {
 }
 
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.
-fn said(step: &LevelChange, names: Names<'_>) -> String {
+fn level_change_line(step: &LevelChange, names: Names<'_>) -> String {
     let differing: Vec<String> = step
         .differing
         .iter()
@@ -192,7 +192,7 @@ fn said(step: &LevelChange, names: Names<'_>) -> String {
     )
 }
 
-fn one<'s>(
+fn draw_series<'s>(
     name: &str,
     unit: Unit,
     mut points: Vec<At<'_>>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::figure::{Figure, said};
+use analysis::figure::{Figure, status_word};
 use report::Document;
 use report::result::{NodePages, PlacementSeen};
 use report::row::Row as FigureRow;
@@ -51,8 +51,8 @@ fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
         row.percent_of_bound.map_or_else(dash, |percent| format!("{percent:.0} %")),
         row.blocks.map_or_else(dash, |blocks| blocks.to_string()),
         match &row.reason {
-            None => said(row.status).to_owned(),
-            Some(reason) => format!("{}: {reason}", said(row.status)),
+            None => status_word(row.status).to_owned(),
+            Some(reason) => format!("{}: {reason}", status_word(row.status)),
         },
     ]
 }

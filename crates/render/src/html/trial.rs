@@ -29,7 +29,7 @@ pub fn trials(trials: &[(String, TrialDocument)]) -> String {
         if trials.len() > 1 {
             page.element("h2", name);
         }
-        one(document, &mut page);
+        add_document(document, &mut page);
     }
     end(page)
 }
@@ -37,11 +37,11 @@ pub fn trials(trials: &[(String, TrialDocument)]) -> String {
 /// The pictures of a trial's report, each with its title, as SVG files of their own.
 pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
     let mut page = HtmlPage::keeping();
-    one(document, &mut page);
+    add_document(document, &mut page);
     page.pictures()
 }
 
-fn one(document: &TrialDocument, page: &mut HtmlPage) {
+fn add_document(document: &TrialDocument, page: &mut HtmlPage) {
     page.answer(answer_status::of_trial(document), &document.verdict);
     if let Some(incomplete) = Incomplete::of_trial(document) {
         page.list(&[format!("Not complete: {incomplete}.")]);

@@ -3,7 +3,7 @@
 use analysis::answer_status::{self, AnswerStatus};
 use std::collections::BTreeMap;
 
-use analysis::figure::said;
+use analysis::figure::status_word;
 use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
@@ -66,13 +66,13 @@ fn slower(document: &Document) -> Vec<String> {
 fn state(document: &Document) -> (AnswerStatus, String) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &document.rows {
-        *counts.entry(said(row.status)).or_default() += 1;
+        *counts.entry(status_word(row.status)).or_default() += 1;
     }
     let counts: Vec<String> = counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
     let (cases, ranks) = (counted(document.cases.len(), "case"), counted(document.ranks.len(), "rank"));
     let figures = format!("{cases} on {ranks}: {}", counts.join(", "));
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));
-    let few = analysis::few_blocks::said(document);
+    let few = analysis::few_blocks::clause(document);
     let well = answer_status::of_result(document);
     let words = match document.status {
         Status::Complete => format!("Complete. {figures}.{}", few.map_or(String::new(), |few| format!(" {few}."))),

@@ -8,7 +8,7 @@ use report::Document;
 use report::device::name_on_node;
 use report::settings::Direction;
 
-use super::scale::{Colours, MARKED, said};
+use super::scale::{Colours, MARKED, figure_with_unit};
 use crate::names;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
@@ -134,7 +134,7 @@ impl Ring {
         for line in lines {
             let (from, to) = (place(line.0), place(line.1));
             let (fill, _) = colours.paint(is_time, worst(line));
-            let figures: Vec<String> = line.2.iter().filter_map(|link| self.said(link, line)).collect();
+            let figures: Vec<String> = line.2.iter().filter_map(|link| self.link_line(link, line)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.
             let edge = format!(
@@ -162,11 +162,16 @@ impl Ring {
     }
 
     /// `GPU 0 to GPU 1: 380 GB/s`.
-    fn said(&self, link: &MeasuredLink, line: &(usize, usize, Vec<MeasuredLink>)) -> Option<String> {
+    fn link_line(&self, link: &MeasuredLink, line: &(usize, usize, Vec<MeasuredLink>)) -> Option<String> {
         let measured = link.alone.or(link.at_once)?;
         // Ends are sorted, and so are the names.
         let (from, to) = if link.from < link.to { (line.0, line.1) } else { (line.1, line.0) };
         let below = if link.is_below { ", far below others of its kind" } else { "" };
-        Some(format!("{} to {}: {}{below}", self.names[from], self.names[to], said(link.is_time, &measured)))
+        Some(format!(
+            "{} to {}: {}{below}",
+            self.names[from],
+            self.names[to],
+            figure_with_unit(link.is_time, &measured)
+        ))
     }
 }

@@ -75,7 +75,7 @@ impl Colours {
             let Some(values) = values else { continue };
             let mut x = 4.0;
             for value in values {
-                let said = said(is_time, &Measured { value, interval: None });
+                let said = figure_with_unit(is_time, &Measured { value, interval: None });
                 let wide = 40.0 + width(&said);
                 if x + wide > picture.width {
                     (x, y) = (4.0, y + 18.0);
@@ -97,7 +97,7 @@ impl Colours {
 }
 
 /// `24.0 GB/s`, `690 ns`.
-pub(super) fn said(is_time: bool, measured: &Measured) -> String {
+pub(super) fn figure_with_unit(is_time: bool, measured: &Measured) -> String {
     match is_time {
         true => digits::time(measured.value, measured.interval.as_ref()),
         false => digits::rate(measured.value, measured.interval.as_ref()),

@@ -126,13 +126,13 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         }
     }
     if has_shades {
-        page.words(Tone::Faint, "    ", LEGEND);
+        page.paragraph(Tone::Faint, "    ", LEGEND);
     }
     page.blank();
     page.append(end);
     let more = left_out.len().saturating_sub(NAMES);
     left_out.truncate(NAMES);
     left_out.push(if more > 0 { format!("{more} more tables") } else { "devices".to_owned() });
-    page.words(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
+    page.paragraph(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
     page.finish(style.color)
 }

@@ -17,14 +17,14 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
     }
     for message in &document.messages {
         match message.level {
-            Level::Error => page.words(Tone::Bad, "error: ", &message.text),
-            Level::Warning => page.words(Tone::Warning, "warning: ", &message.text),
+            Level::Error => page.paragraph(Tone::Bad, "error: ", &message.text),
+            Level::Warning => page.paragraph(Tone::Warning, "warning: ", &message.text),
             Level::Info | Level::Newer if quiet => {}
-            Level::Info | Level::Newer => page.words(Tone::Plain, "note: ", &message.text),
+            Level::Info | Level::Newer => page.paragraph(Tone::Plain, "note: ", &message.text),
         }
     }
     if let Some(reason) = document.platform.reason.as_ref().filter(|reason| title::in_short(reason) != *reason) {
-        page.words(Tone::Plain, "no GPU: ", &format!("{reason}."));
+        page.paragraph(Tone::Plain, "no GPU: ", &format!("{reason}."));
     }
     page.blank();
     missing::reasons(document, page);
@@ -53,7 +53,7 @@ fn flags(document: &Document, page: &mut Page) {
     }
     page.line(Tone::Title, "Flags");
     for flag in seen {
-        page.words(Tone::Plain, &format!("  {:<18}", flag.name()), flag.meaning());
+        page.paragraph(Tone::Plain, &format!("  {:<18}", flag.name()), flag.meaning());
     }
     page.blank();
 }
@@ -65,6 +65,6 @@ fn status(document: &Document, quiet: bool, page: &mut Page) {
     let (tone, word) = super::status::status(document.status);
     let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
     let exit = document.exit_code.map_or(String::new(), |code| format!(" (exit code {code})"));
-    let few = analysis::few_blocks::said(document).map_or(String::new(), |few| format!("; {few}"));
-    page.words(tone, "Status: ", &format!("{word}{reason}{exit}{few}"));
+    let few = analysis::few_blocks::clause(document).map_or(String::new(), |few| format!("; {few}"));
+    page.paragraph(tone, "Status: ", &format!("{word}{reason}{exit}{few}"));
 }

@@ -57,7 +57,7 @@ fn grid(penalties: &[Penalty]) -> TextGrid {
         }
         if let (Some(first), Some(last)) = (rest.first(), rest.last()) {
             let (least, most) = (numbers::change(ratio(first)), numbers::change(ratio(last)));
-            grid.words(vec!["…".into()], Tone::Faint, format!("{} more ranks, {least} to {most}", rest.len()));
+            grid.text_row(vec!["…".into()], Tone::Faint, format!("{} more ranks, {least} to {most}", rest.len()));
         }
     }
     if !compared {

@@ -105,7 +105,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     }
     let names: Vec<&str> = sweeps.iter().map(|sweep| &sweep.name[..]).collect();
     let from_top = if names.len() > 1 { "; at the right, from the top: " } else { ": " };
-    page.words(Tone::Title, "  ", &format!("GB/s over the size of a copy{from_top}{}", names.join(", ")));
+    page.paragraph(Tone::Title, "  ", &format!("GB/s over the size of a copy{from_top}{}", names.join(", ")));
     let drawn = plot_many(all, Config::default().with_height(TALL).with_offset(AXIS as u32));
     drawn.lines().for_each(|line| page.line(Tone::Plain, format!("  {line}")));
     let (first, last) = (size(*first), size(*last));

@@ -20,7 +20,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         on_one_node(&document.devices, page)
     }
     for note in notes(document) {
-        page.words(Tone::Faint, "    ", &note);
+        page.paragraph(Tone::Faint, "    ", &note);
     }
     page.blank();
 }

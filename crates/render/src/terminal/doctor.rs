@@ -13,7 +13,7 @@ const NAME_WIDTH: usize = 30;
 pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     for (at, sentence) in document.verdict.iter().enumerate() {
-        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
+        page.paragraph(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
     }
     let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
     section("Look at this", with(State::Look), Tone::Warning, style.quiet, &mut page);
@@ -23,7 +23,7 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
     }
     if let Some(path) = &style.saved_to {
         page.blank();
-        page.words(Tone::Faint, "", &format!("document: {path}"));
+        page.paragraph(Tone::Faint, "", &format!("document: {path}"));
     }
     page.finish(style.color)
 }
@@ -42,8 +42,8 @@ fn section<'c>(title: &str, checks: impl Iterator<Item = &'c Check>, tone: Tone,
         let tone = if check.state == State::Look && !check.costs { Tone::Plain } else { tone };
         let seen = if names.len() > 1 { format!("{}: {}", names.join(", "), check.seen) } else { check.seen.clone() };
         let name = if names.len() > 1 { format!("{} settings", names.len()) } else { check.name.clone() };
-        page.words(tone, &format!("  {name:<NAME_WIDTH$}"), &seen);
-        let mut below = |lead: &str, text: &str| page.words(Tone::Faint, &format!("      {lead}  "), text);
+        page.paragraph(tone, &format!("  {name:<NAME_WIDTH$}"), &seen);
+        let mut below = |lead: &str, text: &str| page.paragraph(Tone::Faint, &format!("      {lead}  "), text);
         if !brief && check.state == State::Look {
             below("why", &format!("{} ({})", check.why, check.source));
         }

@@ -53,7 +53,7 @@ impl TextGrid {
     }
 
     /// A row whose numbers are missing: its labels, and the reason.
-    pub fn words(&mut self, labels: Vec<String>, tone: Tone, words: String) {
+    pub fn text_row(&mut self, labels: Vec<String>, tone: Tone, words: String) {
         self.rows.push(Row::Words { labels: labels.into_iter().map(cell).collect(), tone, words });
     }
 
@@ -108,16 +108,16 @@ impl TextGrid {
                 header.take().into_iter().for_each(|header| page.line(Tone::Faint, header));
             }
             match row {
-                Row::Caption(text) => page.words(Tone::Title, "  ", &text),
+                Row::Caption(text) => page.paragraph(Tone::Title, "  ", &text),
                 Row::Cells { notes, .. } => draw_row(page, lines.next().unwrap_or_default(), notes),
                 Row::Words { tone, words, .. } => {
                     let labels = lines.next().unwrap_or_default();
-                    page.words(tone, &format!("{labels:<label_width$}"), &words);
+                    page.paragraph(tone, &format!("{labels:<label_width$}"), &words);
                 }
             }
         }
         for (tone, text) in self.feet {
-            page.words(tone, INDENT, &text);
+            page.paragraph(tone, INDENT, &text);
         }
     }
 
@@ -174,7 +174,7 @@ fn draw_row(page: &mut Page, line: String, notes: Vec<(Tone, String)>) {
     }
     page.line(Tone::Plain, line);
     for (tone, note) in notes {
-        page.words(tone, &format!("{INDENT}  ^ "), &note);
+        page.paragraph(tone, &format!("{INDENT}  ^ "), &note);
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn columns_align_and_words_stand_where_the_numbers_would() {
         let mut grid = grid();
-        grid.words(vec!["roundtrip".into()], Tone::Bad, "FAILED at open: no such device".into());
+        grid.text_row(vec!["roundtrip".into()], Tone::Bad, "FAILED at open: no such device".into());
         let want = [
             "  pinned",
             "    direction    ms  GB/s",
@@ -245,7 +245,7 @@ mod tests {
             let mut grid = TextGrid::new(2, &["rank", "node", "mean", "p99", "GB/s", ""]);
             grid.marks(vec![5]);
             grid.row(["0", "3", "1.000", "1.500", "23.5", "d"].map(String::from).to_vec(), Vec::new());
-            grid.words(vec!["1".into(), "3".into()], Tone::Bad, "FAILED".into());
+            grid.text_row(vec!["1".into(), "3".into()], Tone::Bad, "FAILED".into());
             let mut page = Page::new(width);
             grid.draw_fitting(&["p99", "no such column", "node"], &mut page);
             page.finish(false)
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn without_numbers_there_is_no_header_for_them() {
         let mut grid = TextGrid::new(1, &["", "ms"]);
-        grid.words(vec!["H2D".into()], Tone::Bad, "FAILED".into());
+        grid.text_row(vec!["H2D".into()], Tone::Bad, "FAILED".into());
         assert_eq!(text(grid, 80), "    H2D  FAILED\n");
     }
 

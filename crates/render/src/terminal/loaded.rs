@@ -38,7 +38,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
     for (row, (latency, traffic)) in matrix.rows.iter().zip(&rows) {
         let why = [latency, traffic].into_iter().find_map(|found| found.as_ref()?.as_ref().err());
         if let Some(why) = why.or(row.reason.as_ref()) {
-            grid.words(vec![row.name.clone()], Tone::Bad, why.clone());
+            grid.text_row(vec![row.name.clone()], Tone::Bad, why.clone());
             continue;
         }
         let Some(Ok(latency)) = latency else { continue };

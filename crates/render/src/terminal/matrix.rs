@@ -16,7 +16,7 @@ use super::plane::{LEGEND, caption, interval, shade, show};
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     let planes = matrix.planes(document);
     if document.matrices.len() > 1 && matrix.compares != Compares::Loaded {
-        page.words(Tone::Title, "", &matrix.title);
+        page.paragraph(Tone::Title, "", &matrix.title);
     }
     if loaded::draw(document, matrix, page) {
         notes(matrix, page);
@@ -28,7 +28,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) {
     }
     let cells = matrix.rows.len() * matrix.columns.len();
     if !planes.is_empty() && cells > 1 {
-        page.words(Tone::Faint, "    ", LEGEND);
+        page.paragraph(Tone::Faint, "    ", LEGEND);
     }
     notes(matrix, page);
 }
@@ -46,7 +46,7 @@ pub(super) fn plane(document: &Document, matrix: &Matrix, plane: &Plane, before:
 pub(super) fn notes(matrix: &Matrix, page: &mut Page) {
     for row in &matrix.rows {
         if let Some(note) = &row.note {
-            page.words(Tone::Faint, "    ", &format!("{}: {note}", row.name));
+            page.paragraph(Tone::Faint, "    ", &format!("{}: {note}", row.name));
         }
     }
     missing(matrix, page);
@@ -89,7 +89,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
     let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
     grid.caption(format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, cells)));
     if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
-        grid.words(vec!["every cell".to_owned()], Tone::Bad, why);
+        grid.text_row(vec!["every cell".to_owned()], Tone::Bad, why);
         return grid.draw(page);
     }
     for (at, name, cells) in &all {
@@ -132,6 +132,6 @@ fn missing(matrix: &Matrix, page: &mut Page) {
         }
     }
     for (reason, names) in told {
-        page.words(Tone::Warning, "    not measured: ", &format!("{} ({reason})", names.join(", ")));
+        page.paragraph(Tone::Warning, "    not measured: ", &format!("{} ({reason})", names.join(", ")));
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn count(document: &Document, page: &mut Page) {
     let all: BTreeSet<u32> = document.ranks.iter().map(|rank| rank.rank).chain(lost(document).iter()).collect();
     let all = document.launch.as_ref().map_or(all.len(), |launch| launch.tasks as usize);
     let text = format!("{} of {all} ranks, {}; see the end", document.missing.len(), on(document.missing.iter()));
-    page.words(Tone::Bad, "RANKS ARE MISSING: ", &text);
+    page.paragraph(Tone::Bad, "RANKS ARE MISSING: ", &text);
 }
 
 /// Which are missing and why; those with the same host and reason together.
@@ -37,7 +37,7 @@ pub(super) fn reasons(document: &Document, page: &mut Page) {
     }
     for (alike, ranks) in reasons.iter().take(MOST_REASONS) {
         let where_ = on(alike.iter().copied());
-        page.words(Tone::Bad, "missing: ", &format!("{}, {where_}: {}", words::ranks(ranks), alike[0].why));
+        page.paragraph(Tone::Bad, "missing: ", &format!("{}, {where_}: {}", words::ranks(ranks), alike[0].why));
     }
     if reasons.len() > MOST_REASONS {
         page.line(Tone::Bad, format!("missing: {} more reasons are in the document", reasons.len() - MOST_REASONS));

@@ -1,6 +1,6 @@
 //! Memory whose pages go to whoever touches them: for each side the rate of each touch, by size and place, and where pages lie afterwards.
 
-use analysis::moving::{case, is_of, part_away, said, touch, who};
+use analysis::moving::{case, is_of, part_away, touch, touch_name, who};
 use report::Document;
 use report::moving::Touch;
 use report::rank::Rank;
@@ -62,7 +62,7 @@ fn head(document: &Document) -> Vec<&'static str> {
 /// The rates of one side's touches, and which part of the pages lies with the GPU after each.
 pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direction), page: &mut Page) {
     let touches = touches(document, direction);
-    let columns = touches.iter().flat_map(|(touch, _)| [said(*touch, direction), "%"]);
+    let columns = touches.iter().flat_map(|(touch, _)| [touch_name(*touch, direction), "%"]);
     let header: Vec<&str> = head(document).into_iter().chain(columns).collect();
     let mut grid = TextGrid::new(head(document).len(), &header);
     grid.caption(format!(

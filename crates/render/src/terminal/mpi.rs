@@ -24,10 +24,10 @@ const PATHS: [(&str, &str); 7] = [
 pub fn mpi(document: &MpiDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     for (at, line) in document.verdict.iter().enumerate() {
-        page.words(if at == 0 { Tone::Title } else { Tone::Plain }, "", line);
+        page.paragraph(if at == 0 { Tone::Title } else { Tone::Plain }, "", line);
     }
     if let Some(simulation) = &document.simulated {
-        page.words(Tone::Warning, "", &format!("SIMULATED: {simulation}; no figure of a device is real"));
+        page.paragraph(Tone::Warning, "", &format!("SIMULATED: {simulation}; no figure of a device is real"));
     }
     if style.quiet {
         return page.finish(style.color);
@@ -55,7 +55,11 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         super::mpi_threads::draw(pair, &mut page);
         operations(&pair.operations, &mut page);
         for witness in pair.device_memory.iter().flat_map(|found| &found.witnesses) {
-            page.words(Tone::Plain, &format!("  {}: ", witness.name), &format!("{}: {}", witness.says, witness.detail));
+            page.paragraph(
+                Tone::Plain,
+                &format!("  {}: ", witness.name),
+                &format!("{}: {}", witness.says, witness.detail),
+            );
         }
         reasons(pair, &mut page);
     }
@@ -65,24 +69,24 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
     let library = document.mpi.library.as_deref().unwrap_or("not started");
     let said = if document.mpi.says.is_empty() { "nothing".to_owned() } else { document.mpi.says.join(", ") };
     let level = document.mpi.thread_level.as_deref().unwrap_or("unknown");
-    page.words(
+    page.paragraph(
         Tone::Plain,
         "",
         &format!("MPI: {library}, thread level {level}, started by {}; of GPUs it says: {said}", document.mpi.launcher),
     );
     if !document.mpi.variables.is_empty() {
         let set: Vec<String> = document.mpi.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        page.words(Tone::Plain, "", &format!("Set: {}", set.join(" ")));
+        page.paragraph(Tone::Plain, "", &format!("Set: {}", set.join(" ")));
     }
     for note in &document.notes {
-        page.words(Tone::Plain, "note: ", note);
+        page.paragraph(Tone::Plain, "note: ", note);
     }
     let tool = &document.tool;
     let line = format!(
         "{} {}, {:.1} s, seed {}, begun {}",
         tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
     );
-    page.words(Tone::Faint, "", &line);
+    page.paragraph(Tone::Faint, "", &line);
     if let Some(path) = &style.saved_to {
         page.line(Tone::Plain, format!("Document: {path}"));
     }
@@ -137,17 +141,17 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
     page.line(Tone::Faint, "  operations on device memory".to_owned());
     let works = all("works");
     if !works.is_empty() {
-        page.words(Tone::Plain, "  works: ", &works.join(", "));
+        page.paragraph(Tone::Plain, "  works: ", &works.join(", "));
     }
     for bad in operations.iter().filter(|operation| !matches!(operation.outcome.as_str(), "works" | "not-tried")) {
         let size = stats::units::size(bad.bytes);
         let detail = bad.detail.as_deref().map_or(String::new(), |detail| format!(": {detail}"));
-        page.words(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
+        page.paragraph(Tone::Warning, "  ", &format!("{} of {size}: {}{detail}", bad.operation, bad.outcome));
     }
     let not_tried = all("not-tried");
     if !not_tried.is_empty() {
         let names = not_tried.join(", ");
-        page.words(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
+        page.paragraph(Tone::Plain, "  ", &format!("not tried, because of the one before: {names}"));
     }
 }
 
@@ -158,7 +162,11 @@ fn reasons(pair: &MpiPair, page: &mut Page) {
         let Some(reason) = case.reason.as_deref().filter(|reason| !said.contains(reason)) else { continue };
         said.push(reason);
         let size = stats::units::size(case.bytes);
-        page.words(Tone::Warning, "  ", &format!("no figure for {} {} of {size}: {reason}", case.path, case.pattern));
+        page.paragraph(
+            Tone::Warning,
+            "  ",
+            &format!("no figure for {} {} of {size}: {reason}", case.path, case.pattern),
+        );
     }
 }
 

@@ -16,14 +16,14 @@ pub(super) fn draw(document: &MpiDocument, matrix: &MpiMatrix, page: &mut Page) 
         page.blank();
     }
     if !planes.is_empty() && document.pairs.len() > 1 {
-        page.words(Tone::Faint, "    ", LEGEND);
+        page.paragraph(Tone::Faint, "    ", LEGEND);
     }
     for place in matrix.rows.iter().filter(|place| !place.nics.is_empty()) {
-        page.words(Tone::Faint, "    ", &format!("near {}: {}", place.name, place.nics.join(", ")));
+        page.paragraph(Tone::Faint, "    ", &format!("near {}: {}", place.name, place.nics.join(", ")));
     }
     for place in &matrix.missing {
         let line = format!("{} of {} ({})", place.name, place.host, place.reason);
-        page.words(Tone::Warning, "    not measured: ", &line);
+        page.paragraph(Tone::Warning, "    not measured: ", &line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Messages beside copies to the GPU: a row for each size, a column for each place of the thread that copies.
 
 use analysis::mpi_figure::{gbs, mpi_figure};
-use analysis::mpi_threads::{COPIES, PATHS, copies, of, sizes};
+use analysis::mpi_threads::{COPIES, PATHS, copies, ping_pong, sizes};
 use report::mpi::MpiPair;
 
 use super::grid::TextGrid;
@@ -19,7 +19,7 @@ pub(super) fn draw(pair: &MpiPair, page: &mut Page) {
     let mut grid = TextGrid::new(1, &["size", "no copies", "near", "its GB/s", "apart", "its GB/s"]);
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), gbs);
     for bytes in sizes {
-        let [alone, near, apart] = PATHS.map(|path| of(pair, path, bytes));
+        let [alone, near, apart] = PATHS.map(|path| ping_pong(pair, path, bytes));
         let figure = |case: Option<_>| case.map_or_else(|| "-".to_owned(), |case| mpi_figure(case, "ping-pong"));
         let mut cells = vec![stats::units::size(bytes), figure(alone)];
         for case in [near, apart] {

@@ -59,7 +59,7 @@ fn rates(document: &Document) -> TextGrid {
             node_row(document, case, row, decimals, &mut grid);
         }
         if let Some(more) = picked.more("node", "mean ", decimals) {
-            grid.words(vec!["…".into()], Tone::Faint, more);
+            grid.text_row(vec!["…".into()], Tone::Faint, more);
         }
     }
     grid
@@ -71,7 +71,7 @@ fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: Rat
     cells.push(ranks.collect::<IdSet>().to_string());
     let Some(aggregate) = row.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let reason = row.reason.as_deref().or(case.reason.as_deref()).unwrap_or("no reason was recorded");
-        return grid.words(cells, Tone::Warning, format!("no result: {reason}"));
+        return grid.text_row(cells, Tone::Warning, format!("no result: {reason}"));
     };
     let sum = match case.order {
         Order::Alone => "–".into(),
@@ -103,8 +103,8 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     let unjudged = document.cases.iter().find_map(|case| case.outlier_nodes.reason.as_deref());
     if off.is_empty() {
         match unjudged {
-            Some(reason) if !quiet => page.words(Tone::Faint, "  ", &format!("Outliers are not known: {reason}")),
-            None if !quiet => page.words(Tone::Plain, "  ", "No node or rank is an outlier."),
+            Some(reason) if !quiet => page.paragraph(Tone::Faint, "  ", &format!("Outliers are not known: {reason}")),
+            None if !quiet => page.paragraph(Tone::Plain, "  ", "No node or rank is an outlier."),
             _ => return,
         }
         return page.blank();
@@ -122,7 +122,7 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
             Some(rank) => format!("{}, against the ranks in its place on other nodes", rank_named(document, *rank)),
             None => format!("{}, mean of its ranks", hosts::named(document, &IdSet::from_iter([*node]))),
         };
-        page.words(Tone::Warning, "    ", &format!("{who}: {by} {cases}"));
+        page.paragraph(Tone::Warning, "    ", &format!("{who}: {by} {cases}"));
     }
     if off.len() > MOST_NAMED {
         page.line(Tone::Warning, format!("    {} more are in the document", off.len() - MOST_NAMED));
@@ -169,7 +169,7 @@ fn differences(document: &Document, page: &mut Page) {
         parts.extend(values.iter().take(MOST_NAMED).map(named));
         let more = values.len().saturating_sub(MOST_NAMED);
         parts.extend((more > 0).then(|| format!("{more} more values in the document")));
-        page.words(Tone::Warning, &format!("  {fact:<16}"), &parts.join("; "));
+        page.paragraph(Tone::Warning, &format!("  {fact:<16}"), &parts.join("; "));
     }
     page.blank();
 }

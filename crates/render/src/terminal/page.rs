@@ -85,7 +85,7 @@ impl Page {
     }
 
     /// `lead`, then words broken at the width and continued below their beginning.
-    pub fn words(&mut self, tone: Tone, lead: &str, text: &str) {
+    pub fn paragraph(&mut self, tone: Tone, lead: &str, text: &str) {
         let indent = lead.chars().count();
         let room = self.width.saturating_sub(indent).max(NARROWEST);
         // Below a lead that is itself longer than a line there is no room; a format's width has a limit, too.
@@ -98,7 +98,7 @@ impl Page {
 
     /// `  key         value`, the value broken as words are.
     pub fn key(&mut self, tone: Tone, key: &str, value: &str) {
-        self.words(tone, &format!("  {key:<KEY_WIDTH$}"), value);
+        self.paragraph(tone, &format!("  {key:<KEY_WIDTH$}"), value);
     }
 
     /// The text, each line with its newline.
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_drivers_text_cannot_break_the_layout_or_colour_the_terminal() {
         let mut page = Page::new(80);
-        page.words(Tone::Plain, "", "out of\n\tmemory \x1b[31mred");
+        page.paragraph(Tone::Plain, "", "out of\n\tmemory \x1b[31mred");
         assert_eq!(page.finish(false), "out of memory \u{fffd}[31mred\n");
     }
 

@@ -16,11 +16,11 @@ use super::{place_answer, title, words};
 pub fn place(document: &PlaceDocument, style: &Style) -> String {
     let mut page = Page::new(style.width);
     let (tone, answer) = place_answer::answer(document);
-    page.words(tone, "", &answer);
+    page.paragraph(tone, "", &answer);
     page.blank();
     head(document, &mut page);
     for note in &document.notes {
-        page.words(Tone::Plain, "note: ", note);
+        page.paragraph(Tone::Plain, "note: ", note);
     }
     page.blank();
     if let Some(recommended) = document.candidates.first() {
@@ -79,7 +79,7 @@ fn places(candidate: &Candidate, page: &mut Page) {
         let ranks = if all { "each rank".to_owned() } else { ranks_named(ranks) };
         // What is in brackets differs from rank to rank, and is in the table or in the document.
         let same = alike.iter().all(|place| place.why == alike[0].why);
-        page.words(Tone::Faint, &format!("    {ranks}: "), if same { &alike[0].why } else { &gist });
+        page.paragraph(Tone::Faint, &format!("    {ranks}: "), if same { &alike[0].why } else { &gist });
     }
     page.blank();
 }
@@ -145,7 +145,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
         "Measured: {} memory, {size} a copy, all ranks at once; sums over the ranks in GB/s, medians of the turns",
         measured.memory
     );
-    page.words(Tone::Title, "", &what);
+    page.paragraph(Tone::Title, "", &what);
     let all = || document.candidates.iter().flat_map(|candidate| &candidate.turns);
     let decimals =
         RateDecimals::for_smallest(all().flat_map(|turn| [sum(&turn.h2d_bytes_per_s), sum(&turn.d2h_bytes_per_s)]));
@@ -157,7 +157,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
         let name = candidate.name.clone();
         if candidate.turns.is_empty() {
             let why = candidate.trouble.clone().unwrap_or_else(|| "it had no turn".to_owned());
-            grid.words(vec![name], Tone::Bad, why);
+            grid.text_row(vec![name], Tone::Bad, why);
             continue;
         }
         let median_of = |of: &dyn Fn(&Turn) -> Option<f64>| {
@@ -193,7 +193,7 @@ fn figures(document: &PlaceDocument, measured: &Measured, page: &mut Page) {
     grid.draw(page);
     page.blank();
     if let Some(why) = &measured.ended_early {
-        page.words(Tone::Warning, "warning: ", why);
+        page.paragraph(Tone::Warning, "warning: ", why);
     }
     page.blank();
 }
@@ -207,13 +207,13 @@ fn paste(document: &PlaceDocument, page: &mut Page) {
     if let Some(command) = &document.command {
         page.line(Tone::Title, "Start it with");
         page.paste(&format!("  {}", command.text));
-        command.remarks.iter().for_each(|remark| page.words(Tone::Faint, "  # ", remark));
+        command.remarks.iter().for_each(|remark| page.paragraph(Tone::Faint, "  # ", remark));
         page.blank();
     }
     let works = |line: &&Line| line.cannot.is_none();
     let names: Vec<&str> = document.lines.iter().filter(works).map(|line| line.dialect.as_str()).collect();
     if !names.is_empty() {
-        page.words(Tone::Plain, "", &format!("--emit X prints the options for one launcher: {}", names.join(", ")));
+        page.paragraph(Tone::Plain, "", &format!("--emit X prints the options for one launcher: {}", names.join(", ")));
     }
     page.blank();
 }

@@ -13,7 +13,7 @@ use super::words;
 
 /// What is said of a rank's placement: that it was as asked, or how it was not, and what could not be seen. `on_gpu`: a GPU's own
 /// memory has no pages to be seen. With `in_full` what was asked and seen is named, else there is a table that has it.
-pub(super) fn said(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_full: bool) -> Vec<(Tone, String)> {
+pub(super) fn remarks(rank: &Rank, results: &[&RankResult], on_gpu: bool, in_full: bool) -> Vec<(Tone, String)> {
     let seen = all_seen(results);
     let node = rank.asked.memory_node.map_or("no node".into(), |node| format!("node {node}"));
     let asked = format!("asked PU {}, {node}", rank.asked.pu);

@@ -35,7 +35,7 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
     let device = document.devices.iter().find(|device| device.id == asked.device);
     let device = device.map_or_else(|| asked.device.clone(), words::device);
     let locality = words::locality(rank.locality);
-    page.words(
+    page.paragraph(
         Tone::Title,
         &format!("Rank {}: ", rank.rank),
         &format!("PU {}, {node}, {device}, {locality}", asked.pu),
@@ -53,7 +53,7 @@ fn grid(document: &Document, rank: &Rank) -> TextGrid {
         for case in group.cases {
             let label = words::direction(case.direction).to_owned();
             match shown(case, rank.rank) {
-                Shown::Words { tone, text } => grid.words(vec![label], tone, text),
+                Shown::Words { tone, text } => grid.text_row(vec![label], tone, text),
                 Shown::Numbers { summary, percent_of_bound, flags, blocks, .. } => {
                     timed.extend(blocks);
                     let cells = [vec![label], figures.cells(summary, percent_of_bound)].concat();

@@ -107,12 +107,12 @@ fn rows<'a>(
     }
     for (tone, text, ranks) in said {
         match ranks.to_string() {
-            list if list.len() <= WIDEST_LIST => grid.words(vec![list], tone, text),
-            _ => grid.words(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
+            list if list.len() <= WIDEST_LIST => grid.text_row(vec![list], tone, text),
+            _ => grid.text_row(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
         }
     }
     if let Some(more) = picked.more("rank", "", figures.decimals) {
-        grid.words(vec!["…".into()], Tone::Faint, format!("{more} GB/s"));
+        grid.text_row(vec!["…".into()], Tone::Faint, format!("{more} GB/s"));
     }
     timed
 }

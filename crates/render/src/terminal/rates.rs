@@ -62,7 +62,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let flags: BTreeSet<stats::flag::Flag> = super::ranks::all_flags(document).collect();
     if !flags.is_empty() {
         let named: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
-        page.words(Tone::Warning, "    ", &format!("flags: {}", named.join(", ")));
+        page.paragraph(Tone::Warning, "    ", &format!("flags: {}", named.join(", ")));
     }
 }
 

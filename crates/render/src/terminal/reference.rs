@@ -11,9 +11,9 @@ use super::page::{Page, Tone};
 /// The lines of the figures that fit; none where nothing fits.
 pub fn draw(document: &Document, references: &[Reference], page: &mut Page) {
     for fit in fits(document, references) {
-        page.words(Tone::Plain, "  ", &line(&fit));
+        page.paragraph(Tone::Plain, "  ", &line(&fit));
         if !fit.worse.is_empty() {
-            page.words(Tone::Faint, "    ", &hint(&fit));
+            page.paragraph(Tone::Faint, "    ", &hint(&fit));
         }
     }
 }
@@ -73,7 +73,7 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
         wanted.as_ref().is_none_or(|wanted| format!(" {}", plain_name(&one.gpu)).contains(&format!(" {wanted}")))
     };
     let shown: Vec<&Reference> = references.iter().filter(is_wanted).collect();
-    page.words(
+    page.paragraph(
         Tone::Title,
         "",
         &match (shown.len(), gpu) {

@@ -107,7 +107,7 @@ fn on_choice(rank: &Rank) -> Vec<Remark> {
 fn on_results(document: &Document, rank: &Rank, results: &[&RankResult], in_full: bool) -> Vec<Remark> {
     let device = document.devices.iter().find(|device| device.id == rank.asked.device);
     let on_gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
-    let placement = placement::said(rank, results, on_gpu, in_full).into_iter();
+    let placement = placement::remarks(rank, results, on_gpu, in_full).into_iter();
     let placement = placement.map(|(tone, text)| Remark { key: "placement", tone, text });
     placement.chain(unverified(results).into_iter().map(|(tone, text)| Remark { key: "data", tone, text })).collect()
 }

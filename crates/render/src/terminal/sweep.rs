@@ -134,7 +134,7 @@ fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimal
     match &said[..] {
         [(tone, text, directions)] if directions.len() == columns.len() => {
             cells.truncate(1);
-            grid.words(cells, *tone, (*text).to_owned());
+            grid.text_row(cells, *tone, (*text).to_owned());
         }
         _ => {
             let note = |(tone, text, directions): (Tone, &str, Vec<&str>)| {

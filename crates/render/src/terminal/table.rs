@@ -73,7 +73,7 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
                 of_shown.for_each(|each| rank::draw(document, each, style.quiet, &mut page));
                 if shown.left_out > 0 {
                     let text = "more ranks have sweeps in the document; these are of the outliers and the slowest";
-                    page.words(Tone::Faint, "", &format!("{} {text}", shown.left_out));
+                    page.paragraph(Tone::Faint, "", &format!("{} {text}", shown.left_out));
                     page.blank();
                 }
             } else {
@@ -102,7 +102,7 @@ pub(super) fn verdict(document: &Document, references: &[Reference], lines: usiz
     for sentence in &said {
         let (tone, lead) = if shown == 0 { (Tone::Title, "") } else { (Tone::Plain, "  ") };
         let mut next = Page::new(page.width());
-        next.words(tone, lead, sentence);
+        next.paragraph(tone, lead, sentence);
         if shown > 0 && page.height() + next.height() > lines {
             break;
         }

@@ -19,10 +19,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let by_cpu = document.cases.iter().any(|case| case.range_bytes.is_some());
     if by_cpu && document.platform.kind == PlatformKind::Host {
         let text = format!("CPU accesses to host memory{}.", why_no_gpu(&document.platform));
-        page.words(Tone::Plain, "No GPU in this measurement: ", &text);
+        page.paragraph(Tone::Plain, "No GPU in this measurement: ", &text);
     } else if document.laplace.is_some() && document.platform.kind == PlatformKind::Host {
         let text = format!("the ranks compute with their own cores alone{}.", why_no_gpu(&document.platform));
-        page.words(Tone::Warning, "NO GPU: ", &text);
+        page.paragraph(Tone::Warning, "NO GPU: ", &text);
     } else {
         devices(&document.platform, page);
     }
@@ -48,7 +48,7 @@ fn slower_twins(document: &Document, page: &mut Page) {
             counted(slower.judged_cases as usize, "case"),
             slower.cause
         );
-        page.words(Tone::Bad, "SLOWER TWIN: ", &text);
+        page.paragraph(Tone::Bad, "SLOWER TWIN: ", &text);
     }
 }
 
@@ -66,10 +66,10 @@ fn why_no_gpu(platform: &Platform) -> String {
 pub(super) fn devices(platform: &Platform, page: &mut Page) {
     if platform.kind == PlatformKind::Host {
         let text = format!("host memory was measured instead{}.", why_no_gpu(platform));
-        page.words(Tone::Warning, "NO GPU: ", &text);
+        page.paragraph(Tone::Warning, "NO GPU: ", &text);
     }
     if let Some(simulated) = &platform.simulated {
         let text = format!("{simulated}. The numbers below say nothing about real hardware.");
-        page.words(Tone::Warning, "THE DEVICES ARE SIMULATED: ", &text);
+        page.paragraph(Tone::Warning, "THE DEVICES ARE SIMULATED: ", &text);
     }
 }

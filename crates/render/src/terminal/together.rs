@@ -50,7 +50,7 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
     let Some(aggregate) = case.aggregate.as_ref().filter(|_| case.status != CaseStatus::Invalid) else {
         let measured = case.ranks.iter().filter(|result| result.summary().is_some()).count();
         let reason = case.reason.clone().unwrap_or_else(|| format!("{measured} of {all} ranks were measured"));
-        return grid.words(labels, Tone::Warning, format!("no result: {reason}"));
+        return grid.text_row(labels, Tone::Warning, format!("no result: {reason}"));
     };
     let mut cells = labels;
     cells.push(decimals.show(aggregate.sum_bytes_per_s));

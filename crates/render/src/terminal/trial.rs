@@ -26,19 +26,19 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     page.blank();
     for note in &document.notes {
         let tone = if note.starts_with("MISPLACED") { Tone::Warning } else { Tone::Plain };
-        page.words(tone, "note: ", note);
+        page.paragraph(tone, "note: ", note);
     }
     if let Some(drift) = document.drift.filter(|drift| drift.is_found) {
         let text = format!(
             "the machine changed over the trial: figures of the last block were {:.3} of the first's (p = {:.4}); comparisons within a block are hardly affected, medians are",
             drift.ratio, drift.p_value
         );
-        page.words(Tone::Plain, "note: ", &text);
+        page.paragraph(Tone::Plain, "note: ", &text);
     }
     let host = document.hostname.as_deref().unwrap_or("a machine without a name");
     let (runs, tool) = (document.runs.iter().filter(|run| run.block > 0).count(), &document.tool);
     let runs = counted(runs, "run");
-    page.words(
+    page.paragraph(
         Tone::Faint,
         "",
         &format!(

@@ -25,7 +25,11 @@ fn browser() -> Option<&'static str> {
 }
 
 /// What every page at every width says of itself.
-fn said(browser: &str, pages: &[(String, String)], dark: bool) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
+fn page_reports(
+    browser: &str,
+    pages: &[(String, String)],
+    dark: bool,
+) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let mut frames = String::new();
     for (name, html) in pages {
@@ -77,7 +81,7 @@ fn every_kind_of_page_is_readable_at_every_width_light_and_dark() -> Done {
     };
     let pages = pages::all()?;
     for dark in [false, true] {
-        let said = said(browser, &pages, dark)?;
+        let said = page_reports(browser, &pages, dark)?;
         assert_eq!(said.len(), pages.len() * WIDTHS.len(), "every page is heard of: {said:?}");
         let mut faults: Vec<String> = Vec::new();
         for page in &said {
@@ -134,7 +138,7 @@ fn what_is_wrong_with_a_page_is_found() -> Done {
     pages.push(("same".to_owned(), same));
     pages.push(("untold".to_owned(), matrix.replace(" title=\"", " lang=\"")));
     pages.push(("mute".to_owned(), good.replace("<title>", "<desc>").replace("</title></", "</desc></")));
-    let said = said(browser, &pages, false)?;
+    let said = page_reports(browser, &pages, false)?;
     let more = [("same", "have one colour"), ("untold", "nothing under the pointer")];
     for (name, words) in cases.iter().map(|(name, .., words)| (*name, *words)).chain(more) {
         let of_page: Vec<&Value> = said.iter().filter(|page| page["page"] == name).collect();

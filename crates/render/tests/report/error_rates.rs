@@ -167,7 +167,7 @@ fn all_to_one() -> Document {
 }
 
 /// In how many trials one of the sentences holds these words and not those, where figures take so many times the usual time.
-fn said(
+fn trials_with_sentence(
     mut document: Document,
     disturbed: Disturbed,
     words: [&str; 2],
@@ -202,10 +202,10 @@ const BEHIND: [&str; 2] = ["behind the best", "not significant"];
 fn where_nothing_differs_a_loss_is_said_in_at_most_five_per_cent_of_runs() {
     for (name, disturbed) in DISTURBED {
         let found = [
-            said(at_once(), disturbed, LOSES, TRIALS, &|_, _| 1.0),
-            said(beside(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
-            said(beside_one_way(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
-            said(all_to_one(), disturbed, KEEPS, TRIALS, &|_, _| 1.0),
+            trials_with_sentence(at_once(), disturbed, LOSES, TRIALS, &|_, _| 1.0),
+            trials_with_sentence(beside(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
+            trials_with_sentence(beside_one_way(), disturbed, BESIDE, TRIALS, &|_, _| 1.0),
+            trials_with_sentence(all_to_one(), disturbed, KEEPS, TRIALS, &|_, _| 1.0),
         ];
         assert!(found.iter().all(|found| found * 20 <= TRIALS), "{name}: {found:?} of {TRIALS}");
     }
@@ -214,7 +214,7 @@ fn where_nothing_differs_a_loss_is_said_in_at_most_five_per_cent_of_runs() {
 #[test]
 fn where_nothing_differs_a_pair_is_said_to_be_behind_in_at_most_five_per_cent_of_runs() {
     for (name, disturbed) in DISTURBED {
-        let found = said(pairs(), disturbed, BEHIND, TRIALS, &|_, _| 1.0);
+        let found = trials_with_sentence(pairs(), disturbed, BEHIND, TRIALS, &|_, _| 1.0);
         assert!(found * 20 <= TRIALS, "{name}: {found} of {TRIALS}");
     }
 }
@@ -224,7 +224,7 @@ fn what_is_lost_is_found() {
     let trials = 6;
     for (name, disturbed) in DISTURBED.into_iter().filter(|(name, _)| *name != "normal, 10 %") {
         let together = |part: f64| move |case: &Case, _: u32| if case.order == Order::Alone { 1.0 } else { 1.0 / part };
-        let lost = |document, words, part| said(document, disturbed, words, trials, &together(part));
+        let lost = |document, words, part| trials_with_sentence(document, disturbed, words, trials, &together(part));
         let ten = [
             lost(at_once(), LOSES, 0.9),
             lost(beside(), BESIDE, 0.9),
@@ -233,7 +233,9 @@ fn what_is_lost_is_found() {
         ];
         let least = if name == "bimodal" { 4 } else { 5 };
         assert!(ten.iter().all(|found| *found >= least), "{name}: a tenth in {ten:?} of {trials}");
-        let behind = said(pairs(), disturbed, BEHIND, trials, &|_, rank| if rank == 1 { 1.0 / 0.8 } else { 1.0 });
+        let behind = trials_with_sentence(pairs(), disturbed, BEHIND, trials, &|_, rank| {
+            if rank == 1 { 1.0 / 0.8 } else { 1.0 }
+        });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");
         if ["normal, 3 %", "heavy-tailed"].contains(&name) {
             let five = [

@@ -1,6 +1,6 @@
 //! GPUs that were throttled, shared, or behind a narrow link: what the first lines say of them, and that it is taken for the cause of a low figure.
 
-use analysis::throttling::said;
+use analysis::throttling::sentences;
 use report::conditions::{Conditions, HeldBack, Limit};
 use report::device::{Coherence, ReadWhen};
 use report::{Document, Known};
@@ -34,7 +34,7 @@ fn a_throttled_and_a_shared_gpu_are_named_with_the_cause_and_one_that_was_neithe
     let document =
         with(&[(2, under(Limit::Thermal, 25, 0)), (3, under(Limit::Power, 0, 1)), (4, under(Limit::Power, 0, 0))]);
     assert_eq!(
-        said(&document),
+        sentences(&document),
         [
             "GPU 2 was throttled for 25 % of the time, by its temperature.",
             "Another process computed on GPU 3 meanwhile: `nvidia-smi` names it."
@@ -53,7 +53,7 @@ fn a_link_of_fewer_lanes_is_said_where_it_was_read_under_load_and_bounds_the_cop
         if let Some(link) = &mut document.devices[5].link.value {
             (link.width, link.read_when) = (Some(8), read_when);
         }
-        said(document)
+        sentences(document)
     };
     assert_eq!(narrow(&mut document, ReadWhen::UnderLoad), ["GPU 5: its link has 8 of 16 lanes."]);
     assert!(narrow(&mut document, ReadWhen::Idle).is_empty(), "links of idle GPUs train down");
@@ -64,7 +64,7 @@ fn a_link_of_fewer_lanes_is_said_where_it_was_read_under_load_and_bounds_the_cop
 #[test]
 fn more_than_four_are_counted() {
     let all: Vec<(usize, Conditions)> = (0..8).map(|at| (at, under(Limit::Power, 50, 0))).collect();
-    let said = said(&with(&all));
+    let said = sentences(&with(&all));
     assert_eq!(said.len(), 5);
     assert_eq!(said[4], "4 more like these: `devices` in the document has all.");
 }

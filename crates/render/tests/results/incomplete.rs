@@ -13,7 +13,7 @@ const OTHERS: [Status; 6] =
     [Status::Running, Status::Interrupted, Status::TimedOut, Status::Partial, Status::Failed, Status::DataCorrupt];
 
 /// How many tests a JUnit file says it has, and how many errors, once for each element that says it.
-fn said(xml: &str, what: &str) -> Vec<usize> {
+fn attribute_counts(xml: &str, what: &str) -> Vec<usize> {
     let quoted = |rest: &str| rest.split('"').next()?.parse().ok();
     xml.split(&format!(" {what}=\"")).skip(1).filter_map(quoted).collect()
 }
@@ -22,9 +22,9 @@ fn said(xml: &str, what: &str) -> Vec<usize> {
 #[track_caller]
 fn holds(xml: &str, errors: usize) {
     let tests = xml.matches("<testcase ").count();
-    assert_eq!((said(xml, "tests")[0], said(xml, "errors")[0]), (tests, errors), "{xml}");
+    assert_eq!((attribute_counts(xml, "tests")[0], attribute_counts(xml, "errors")[0]), (tests, errors), "{xml}");
     assert_eq!(xml.matches("<error ").count(), errors, "{xml}");
-    let suites = &said(xml, "tests")[1..];
+    let suites = &attribute_counts(xml, "tests")[1..];
     assert!(suites.is_empty() || suites.iter().sum::<usize>() == tests, "{xml}");
     assert_eq!(xml.contains("name=\"run\""), errors > 0, "{xml}");
 }
