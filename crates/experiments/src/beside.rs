@@ -86,7 +86,7 @@ impl Beside {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let counts: Vec<String> = self.counts.iter().map(ToString::to_string).collect();
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let pus: IdSet = self.threads.iter().map(|thread| thread.pu).collect();

@@ -60,10 +60,10 @@ impl Measurement for ComputingOptions {
         let (figures, max_time) = if kind == PlatformKind::Host {
             self.without_vendor()?;
             let kernels = ThreadKernels::new(self, topology, rows.clone(), nodes(&targets))?;
-            (kernels.said(), kernels.max_time())
+            (kernels.figures_description(), kernels.max_time())
         } else {
             let kernels = GpuKernels::new(self, topology, rows.clone(), targets)?;
-            (kernels.said(), kernels.max_time())
+            (kernels.figures_description(), kernels.max_time())
         };
         Ok(Outline { source, rows, columns, figures, max_time })
     }

@@ -76,7 +76,7 @@ impl Contend {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let rows: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
         let size = stats::units::size(self.config.largest() as u64);
@@ -224,12 +224,12 @@ impl Measurement for ContendOptions {
                 let beside = Beside::new(self, traffic, kind, &survey.topology, &planned)?;
                 budget_untouched(&beside.config, &first_of(&planned), &survey.topology)?;
                 let columns = vec![name_of(&planned.ranks[0].target), "all threads".to_owned()];
-                (columns, beside.said(), beside.config.max_time)
+                (columns, beside.figures_description(), beside.config.max_time)
             }
             None => {
                 let contend = Contend::new(self, kind, survey, planned.clone())?;
                 budget_untouched(&contend.config, &planned, &survey.topology)?;
-                (contend.columns(), contend.said(), contend.config.max_time)
+                (contend.columns(), contend.figures_description(), contend.config.max_time)
             }
         };
         Ok(Outline { source, rows: Vec::new(), columns, figures, max_time })

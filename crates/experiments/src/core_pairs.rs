@@ -108,7 +108,7 @@ impl CorePairs {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let (cores, pairs) = (self.cores.len(), self.pairs());
         let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
         let pairs = stats::units::counted(pairs, "pair");
@@ -241,14 +241,17 @@ mod tests {
         let args = Measuring::default();
         let of = |cores| CorePairs::new(&args, &topology, None, Some(cores));
         let (few, many) = (of(10)?, of(16)?);
-        assert_eq!((few.said().as_str(), few.block()), ("core-to-core latency between 10 cores, 45 pairs", BLOCK));
         assert_eq!(
-            (many.said().as_str(), many.block()),
+            (few.figures_description().as_str(), few.block()),
+            ("core-to-core latency between 10 cores, 45 pairs", BLOCK)
+        );
+        assert_eq!(
+            (many.figures_description().as_str(), many.block()),
             ("core-to-core latency between 16 cores, 120 pairs, ten short blocks each", SHORT_BLOCK)
         );
         let beside = many.beside_gpus(&args);
         assert_eq!(
-            (beside.said().as_str(), beside.block()),
+            (beside.figures_description().as_str(), beside.block()),
             ("core-to-core latency between 16 cores, 120 pairs", BLOCK)
         );
         Ok(())

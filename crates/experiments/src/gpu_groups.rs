@@ -92,7 +92,7 @@ impl GpuGroups {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let n = self.count();
         let pairs = match n * (n - 1) / 2 {
             1 => ", 1 pair".to_owned(),

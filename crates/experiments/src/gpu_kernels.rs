@@ -81,7 +81,7 @@ impl<'a> GpuKernels<'a> {
     }
 
     /// The figures to be taken, in words.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
         let ComputingOptions { size, iterations, .. } = self.options;
         let s = if *iterations == 1 { "" } else { "s" };

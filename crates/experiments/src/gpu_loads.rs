@@ -134,7 +134,7 @@ impl GpuLoads {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         if self.flags {
             return format!("CPU-GPU flag round trip; {} figures", self.cases.len());
         }

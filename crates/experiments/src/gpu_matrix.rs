@@ -230,7 +230,7 @@ impl GpuMatrix {
     }
 
     /// The figures to be taken, in words: kinds, directions and how many.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let size = stats::units::size(self.config.largest() as u64);

@@ -64,7 +64,7 @@ impl Measurement for GroupsOptions {
         let named = chosen(self.measuring.gpus.as_ref(), targets.clone())?;
         let parts = Parts::new(self, &survey.topology, kind, targets)?;
         let columns = named.iter().map(name_of).collect();
-        Ok(Outline { source, rows: Vec::new(), columns, figures: parts.said(), max_time: parts.time })
+        Ok(Outline { source, rows: Vec::new(), columns, figures: parts.figures_description(), max_time: parts.time })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
@@ -98,7 +98,7 @@ impl GroupsOptions {
             budget(&gpus.config, gpus.plan(), topology, &found)?;
         }
         let longest = self.within;
-        let what = parts.said().replace("\n          ", "; ");
+        let what = parts.figures_description().replace("\n          ", "; ");
         (session.say)(&format!("Measuring {what}: {}.", how_long(parts.least(), longest)));
         let RunContext { origin, sink, signals, observer, say } = session;
         let first = parts.first(topology, &found)?;
@@ -172,9 +172,9 @@ impl Parts {
         Ok(Self { gpus, cores, time })
     }
 
-    fn said(&self) -> String {
-        let gpus = self.gpus.as_ref().map(GpuGroups::said);
-        let cores = self.cores.as_ref().map(CorePairs::said);
+    fn figures_description(&self) -> String {
+        let gpus = self.gpus.as_ref().map(GpuGroups::figures_description);
+        let cores = self.cores.as_ref().map(CorePairs::figures_description);
         [gpus, cores].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 

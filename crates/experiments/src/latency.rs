@@ -93,11 +93,17 @@ impl Measurement for LatencyOptions {
         let of_cores = || "this machine's cores: no GPU takes part".to_owned();
         if self.between == Some(Between::Cores) {
             let pairs = self.core_pairs(survey)?;
-            return outline(of_cores(), Vec::new(), pairs.names(), pairs.said(), pairs.max_time());
+            return outline(of_cores(), Vec::new(), pairs.names(), pairs.figures_description(), pairs.max_time());
         }
         if let Some(traffic) = self.loaded {
             let loaded = self.loads_beside(traffic, survey)?;
-            return outline(of_cores(), loaded.rows.clone(), loaded.columns(), loaded.said(), loaded.max_time());
+            return outline(
+                of_cores(),
+                loaded.rows.clone(),
+                loaded.columns(),
+                loaded.figures_description(),
+                loaded.max_time(),
+            );
         }
         if untouched.kind == PlatformKind::Host {
             return self.without_gpu()?.outline(survey, untouched);
@@ -105,7 +111,13 @@ impl Measurement for LatencyOptions {
         let targets = chosen(self.measuring.gpus.as_ref(), untouched.targets)?;
         let columns = targets.iter().map(name_of).collect();
         let loads = self.gpu_loads(survey, targets)?;
-        outline(untouched.source, rows(&survey.topology, self.rows), columns, loads.said(), loads.max_time())
+        outline(
+            untouched.source,
+            rows(&survey.topology, self.rows),
+            columns,
+            loads.figures_description(),
+            loads.max_time(),
+        )
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {

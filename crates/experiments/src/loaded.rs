@@ -140,7 +140,7 @@ impl Loaded {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let size = |bytes: usize| stats::units::size(bytes as u64);
         let of = |curve: &Curve| {
             let pus: IdSet = curve.traffic.iter().copied().collect();

@@ -31,11 +31,11 @@ impl Measurement for MatrixOptions {
         let columns = targets.iter().map(name_of).collect();
         let (figures, max_time) = if kind == PlatformKind::Host {
             let matrix = MemoryMatrix::new(self, topology, rows.clone(), nodes(&targets))?;
-            (matrix.said(), matrix.max_time())
+            (matrix.figures_description(), matrix.max_time())
         } else {
             let matrix = GpuMatrix::new(self, topology, kind, rows.clone(), targets)?;
             matrix.budget(topology, |_| None)?;
-            (matrix.said(), matrix.max_time())
+            (matrix.figures_description(), matrix.max_time())
         };
         Ok(Outline { source, rows, columns, figures, max_time })
     }

@@ -166,7 +166,7 @@ impl MemoryMatrix {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let mut ways: Vec<String> = Vec::new();
         for case in &self.document {
             let range = stats::units::size(case.range_bytes.unwrap_or(0));

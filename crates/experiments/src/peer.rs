@@ -30,7 +30,13 @@ impl Measurement for PeerOptions {
         let targets = self.gpus(kind, available.clone())?;
         let columns = targets.iter().map(name_of).collect();
         let peers = Peers::new(self, &survey.topology, targets, available)?;
-        Ok(Outline { source, rows: Vec::new(), columns, figures: peers.said(), max_time: peers.max_time() })
+        Ok(Outline {
+            source,
+            rows: Vec::new(),
+            columns,
+            figures: peers.figures_description(),
+            max_time: peers.max_time(),
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {

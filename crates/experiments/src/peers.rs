@@ -100,7 +100,7 @@ impl Peers {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let gpus = self.targets.len();
         let shown = stats::units::size(self.sizes[0] as u64);
         match self.which {
@@ -108,7 +108,7 @@ impl Peers {
                 format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")
             }
             GpuPairs::None if gpus > 1 => format!("{shown} within each GPU's memory"),
-            _ => said(gpus, self.sizes[0], self.load_range, self.all),
+            _ => all_pairs_description(gpus, self.sizes[0], self.load_range, self.all),
         }
     }
 
@@ -250,7 +250,7 @@ impl Peers {
 }
 
 /// The figures between so many GPUs, in words.
-fn said(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> String {
+fn all_pairs_description(gpus: usize, size: usize, load_range: Option<usize>, all: bool) -> String {
     let shown = |bytes: usize| stats::units::size(bytes as u64);
     let size = shown(size);
     if gpus == 1 {
@@ -285,12 +285,15 @@ mod tests {
     #[test]
     fn what_is_said_beforehand_is_what_so_many_gpus_can_have() {
         let one = "512 MiB within the GPU's memory; there is one GPU, and so no pair to measure";
-        assert_eq!(said(1, 512 * MIB, Some(64 * MIB), true), one);
+        assert_eq!(all_pairs_description(1, 512 * MIB, Some(64 * MIB), true), one);
         let two = "2 pairs: 4 MiB one way and bidirectional, and the time of 4 B; 4 MiB within each GPU's memory";
-        assert_eq!(said(2, 4 * MIB, None, false), two);
+        assert_eq!(all_pairs_description(2, 4 * MIB, None, false), two);
         let why = "; all to one and one to all are not measured: between two GPUs they are the pairs one way";
-        assert_eq!(said(2, 4 * MIB, Some(64 * MIB), true), format!("{two}; load latency over 64 MiB{why}"));
+        assert_eq!(
+            all_pairs_description(2, 4 * MIB, Some(64 * MIB), true),
+            format!("{two}; load latency over 64 MiB{why}")
+        );
         let three = two.replace("2 pairs", "6 pairs");
-        assert_eq!(said(3, 4 * MIB, None, true), format!("{three}; 4 MiB all to one and one to all"));
+        assert_eq!(all_pairs_description(3, 4 * MIB, None, true), format!("{three}; 4 MiB all to one and one to all"));
     }
 }

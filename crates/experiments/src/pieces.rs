@@ -117,7 +117,7 @@ impl<'a> PieceSweep<'a> {
     }
 
     /// The figures to be taken, in words.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn figures_description(&self) -> String {
         let ways: Vec<&str> = self.ways().into_iter().map(|way| settings::way(way).name()).collect();
         let sizes: Vec<String> = self.asked.sizes.iter().map(|size| stats::units::size(*size)).collect();
         let total = stats::units::size(self.asked.total);

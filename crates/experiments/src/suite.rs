@@ -57,7 +57,7 @@ impl Measurement for SuiteOptions {
         let parts = self.parts(survey, kind, &targets, &|_| None)?;
         let columns = targets.iter().map(name_of).collect();
         let rows = rows(&survey.topology, RowsBy::Node);
-        Ok(Outline { source, rows, columns, figures: parts.said(), max_time: self.measuring_time() })
+        Ok(Outline { source, rows, columns, figures: parts.figures_description(), max_time: self.measuring_time() })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
@@ -124,11 +124,11 @@ impl SuiteOptions {
 }
 
 impl Parts {
-    fn said(&self) -> String {
-        let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.said()));
-        let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.said()));
-        let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.said()));
-        let memory = Some(format!("cores and memory: {}", self.memory.1.said()));
+    fn figures_description(&self) -> String {
+        let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.figures_description()));
+        let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));
+        let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.figures_description()));
+        let memory = Some(format!("cores and memory: {}", self.memory.1.figures_description()));
         [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 

@@ -64,7 +64,7 @@ impl Sweep {
     }
 
     /// The figures to be taken, in words.
-    pub fn said(&self) -> String {
+    pub fn figures_description(&self) -> String {
         let memory: Vec<&str> = self.config.memory.iter().map(|kind| kind.name()).collect();
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let (first, last) = (self.config.sizes.first().copied().unwrap_or(0), self.config.largest());
@@ -139,12 +139,18 @@ impl Measurement for SweepOptions {
         let columns = planned.ranks.iter().map(|rank| name_of(&rank.target)).collect();
         if let Some(pieces) = &self.pieces {
             let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
-            let (figures, max_time) = (sending.said(), sending.max_time());
+            let (figures, max_time) = (sending.figures_description(), sending.max_time());
             return Ok(Outline { source, rows: sending.rows, columns, figures, max_time });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
-        Ok(Outline { source, rows: Vec::new(), columns, figures: sweep.said(), max_time: sweep.config.max_time })
+        Ok(Outline {
+            source,
+            rows: Vec::new(),
+            columns,
+            figures: sweep.figures_description(),
+            max_time: sweep.config.max_time,
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {

@@ -77,7 +77,7 @@ impl<'a> ThreadKernels<'a> {
     }
 
     /// The figures to be taken, in words.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
         format!("{} of {} by CPUs; {} figures", names.join(", "), self.options.size, self.figures())
     }

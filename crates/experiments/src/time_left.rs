@@ -39,9 +39,9 @@ pub struct TimeLeft {
 
 impl TimeLeft {
     /// The time in words, now that this part is done so long after the beginning; `None` where nothing tells.
-    pub fn told(&mut self, elapsed: Duration, part: f64) -> Option<String> {
+    pub fn estimate(&mut self, elapsed: Duration, part: f64) -> Option<String> {
         let first = *self.first.get_or_insert((elapsed, part));
-        seconds_left(first, (elapsed, part)).map(|left| words(left, part))
+        seconds_left(first, (elapsed, part)).map(|left| estimate_text(left, part))
     }
 }
 
@@ -52,7 +52,7 @@ fn seconds_left((began, first): (Duration, f64), (now, part): (Duration, f64)) -
 }
 
 /// The seconds that are left, as sure as they are when this part is done.
-fn words(left: f64, part: f64) -> String {
+fn estimate_text(left: f64, part: f64) -> String {
     if part >= KNOWN_FROM {
         return format!("about {}", spoken_seconds(left));
     }
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn before_a_half_is_done_the_time_is_a_range() {
         let mut left = TimeLeft::default();
-        assert_eq!(left.told(Duration::from_secs(1), 0.1), None);
-        assert_eq!(left.told(Duration::from_secs(3), 0.2).as_deref(), Some("11 s to 27 s"));
-        assert_eq!(left.told(Duration::from_secs(9), 0.5).as_deref(), Some("about 10 s"));
+        assert_eq!(left.estimate(Duration::from_secs(1), 0.1), None);
+        assert_eq!(left.estimate(Duration::from_secs(3), 0.2).as_deref(), Some("11 s to 27 s"));
+        assert_eq!(left.estimate(Duration::from_secs(9), 0.5).as_deref(), Some("about 10 s"));
     }
 }

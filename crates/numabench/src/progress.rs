@@ -38,7 +38,7 @@ impl Progress {
 
     /// Shows these words, of so many steps done.
     pub fn say(&self, words: String, done: u64, of: u64) {
-        let left = self.left.borrow_mut().told(self.bar.elapsed(), done as f64 / of.max(1) as f64);
+        let left = self.left.borrow_mut().estimate(self.bar.elapsed(), done as f64 / of.max(1) as f64);
         let left = left.map_or_else(String::new, |left| format!(", {left} left"));
         self.bar.set_length(of);
         self.bar.set_message(format!("{words}{left}"));

@@ -25,10 +25,13 @@ const LEAST_OVERLAP: f64 = 0.95;
 
 pub(super) fn cases(facts: &PingPongFacts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
-    pingpong::CopyCase::all(facts.config).iter().map(|asked| one(facts, asked, state, ranks, &devices)).collect()
+    pingpong::CopyCase::all(facts.config)
+        .iter()
+        .map(|asked| document_case(facts, asked, state, ranks, &devices))
+        .collect()
 }
 
-fn one(
+fn document_case(
     facts: &PingPongFacts,
     asked: &pingpong::CopyCase,
     state: &RunState,

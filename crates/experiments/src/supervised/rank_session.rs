@@ -109,13 +109,13 @@ impl<K: Supervised> RankSession<'_, K> {
         let timeout = self.kind.timeout();
         if self.launch.is_alone() {
             let world = Single::default();
-            return self.told(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
+            return self.report_end(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
         }
         let starting = &mut |library: &str| self.tell(&SessionMessage::Starting(library.to_owned()));
         let (mpi, library) = start(self.launch, timeout, level, self.say, starting)?;
         let ended = {
             let mut comm = Communicator::new(&mpi);
-            self.told(work(Some((&mpi, &library)), Agreement::new(&mut comm, timeout, CODES)))
+            self.report_end(work(Some((&mpi, &library)), Agreement::new(&mut comm, timeout, CODES)))
         };
         let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
         let has_left = !was_late && startup::leave(mpi, self.say);
@@ -130,7 +130,7 @@ impl<K: Supervised> RankSession<'_, K> {
 
     /// Tells the supervisor how it ended, before anybody leaves: a launcher may end the others as soon as one ends with a code, and an MPI that dies or hangs in MPI_Finalize takes
     /// nothing with it.
-    fn told(&self, ended: Result<(), Fault>) -> Result<(), Fault> {
+    fn report_end(&self, ended: Result<(), Fault>) -> Result<(), Fault> {
         match ended {
             Ok(()) => {
                 self.tell(&SessionMessage::Over);
