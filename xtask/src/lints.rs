@@ -45,7 +45,7 @@ pub fn compile(root: &Path, packages: &[&str]) -> Result<()> {
     let line = step::line(&cargo);
     eprintln!("$ {line}");
     let mut child = cargo.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot run `{line}`"))?;
-    let warnings = child.stdout.take().map_or(Ok(0), |out| told(BufReader::new(out)))?;
+    let warnings = child.stdout.take().map_or(Ok(0), |out| print_warnings(BufReader::new(out)))?;
     let status = child.wait().with_context(|| format!("cannot wait for `{line}`"))?;
     if !status.success() {
         bail!("`{line}` ended with {status}");
@@ -57,7 +57,7 @@ pub fn compile(root: &Path, packages: &[&str]) -> Result<()> {
 }
 
 /// Prints what the compiler says in cargo's messages; how many warnings there are.
-fn told(messages: impl BufRead) -> Result<usize> {
+fn print_warnings(messages: impl BufRead) -> Result<usize> {
     let mut warnings = 0;
     for message in Message::parse_stream(messages) {
         if let Message::CompilerMessage(said) = message.context("cannot read what cargo says")? {
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn warnings_are_counted_and_notes_and_other_lines_are_not() -> Result<()> {
         let lines = [message("warning"), message("note"), "a line of a build script".to_owned(), message("warning")];
-        assert_eq!(told(lines.join("\n").as_bytes())?, 2);
+        assert_eq!(print_warnings(lines.join("\n").as_bytes())?, 2);
         Ok(())
     }
 }

@@ -26,8 +26,8 @@ const BEFORE_MPICC: [&str; 2] = ["MPI_PKG_CONFIG", "CRAY_MPICH_DIR"];
 /// Runs the command.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args {
-        [] => one(root, &checkout::folder(root).join("release").join(abi::FILE_NAME)),
-        [out, file] if out == "--out" => one(root, Path::new(file)),
+        [] => build_plugin(root, &checkout::folder(root).join("release").join(abi::FILE_NAME)),
+        [out, file] if out == "--out" => build_plugin(root, Path::new(file)),
         [each] if each == "--each" => self::each(root, &this_program()?),
         other => bail!("unknown arguments {:?}; allowed: --out FILE, or --each", other.join(" ")),
     }
@@ -92,7 +92,7 @@ fn begin_with(root: &Path, other: &Path, folder: &Path) -> Result<()> {
     step::run(Command::new("cargo").args(clean).arg(folder).current_dir(root))
 }
 
-fn one(root: &Path, out: &Path) -> Result<()> {
+fn build_plugin(root: &Path, out: &Path) -> Result<()> {
     let mpicc = std::env::var_os("MPICC");
     let elsewhere = BEFORE_MPICC.iter().any(|variable| std::env::var_os(variable).is_some());
     if mpicc.is_none() && !elsewhere && !on_path("mpicc") {

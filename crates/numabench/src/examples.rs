@@ -19,7 +19,7 @@ fn parts() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The examples of the command of this path (`numabench topo diff`).
-pub fn of(path: &str) -> Vec<Example> {
+pub fn command_examples(path: &str) -> Vec<Example> {
     let part = parts().find(|(name, _)| *name == path).map_or("", |(_, part)| part);
     let lines: Vec<&str> = part.lines().filter(|line| !line.is_empty()).collect();
     lines.as_chunks().0.iter().map(|[line, what]| (*line, what.trim_start())).collect()
@@ -39,7 +39,7 @@ fn with_examples(mut command: Command, path: &str) -> Command {
         let path = format!("{path} {name}");
         command = command.mut_subcommand(name, |below| with_examples(below, &path));
     }
-    let examples = of(path);
+    let examples = command_examples(path);
     if examples.is_empty() {
         return command;
     }
@@ -66,7 +66,7 @@ mod tests {
     fn every_command_has_an_example_and_every_example_a_command() {
         let mut commands = Vec::new();
         paths(&command(), "numabench", &mut commands);
-        let without: Vec<_> = commands.iter().filter(|path| of(path).is_empty()).collect();
+        let without: Vec<_> = commands.iter().filter(|path| command_examples(path).is_empty()).collect();
         assert_eq!(without, [""; 0], "add a line to examples.txt");
         for (path, _) in parts() {
             assert!(commands.iter().any(|command| command == path), "{path} is no command");
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line_of_this_version() {
         for (path, _) in parts() {
-            for (line, _) in of(path) {
+            for (line, _) in command_examples(path) {
                 let typed = line.split(['|', '>']).next().unwrap_or(line).replace("source <(", "").replace(')', "");
                 let typed = if line.contains('\'') { line.to_owned() } else { typed };
                 let words = shell_words::split(&typed).unwrap_or_else(|error| panic!("{line}: {error}"));

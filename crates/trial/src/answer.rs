@@ -274,14 +274,14 @@ mod tests {
         }
     }
 
-    fn of(comparisons: &[TrialComparison], stop: TrialStop) -> TrialAnswer {
+    fn answer_to(comparisons: &[TrialComparison], stop: TrialStop) -> TrialAnswer {
         answer(&variants(), &wall(), comparisons, 0.03, Some(stop))
     }
 
     #[test]
     fn the_best_comes_first_with_how_much_how_sure_and_the_line() {
         let all = [found(0.9, 0.02, TrialVerdict::Better), found(1.3, 0.05, TrialVerdict::Worse)];
-        let found = of(&all, TrialStop::Decided);
+        let found = answer_to(&all, TrialStop::Decided);
         assert_eq!(
             found.lines,
             [
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn another_that_reaches_the_best_is_named_and_may_be_expected() {
         let all = [found(0.9, 0.02, TrialVerdict::Better), found(0.91, 0.03, TrialVerdict::Better)];
-        let found = of(&all, TrialStop::Decided);
+        let found = answer_to(&all, TrialStop::Decided);
         insta::assert_snapshot!("another_may_be_as_good", found.lines.join("\n"));
         assert_eq!(holds(&found, &all, 2), Some(true));
     }
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn where_nothing_is_better_the_baseline_stays() {
         let all = [found(1.0, 0.01, TrialVerdict::Same), found(1.2, 0.02, TrialVerdict::Worse)];
-        let found = of(&all, TrialStop::Decided);
+        let found = answer_to(&all, TrialStop::Decided);
         insta::assert_snapshot!("nothing_is_better", found.lines.join("\n"));
         assert_eq!([0, 1, 2].map(|expected| holds(&found, &all, expected)), [Some(true), Some(true), Some(false)]);
     }
@@ -317,7 +317,7 @@ mod tests {
             TrialComparison { direction: Some(TrialVerdict::Worse), ..found(1.08, 0.079, TrialVerdict::Undecided) },
             found(1.0, 0.01, TrialVerdict::Same),
         ];
-        let of_it = of(&all, TrialStop::MaxRuns);
+        let of_it = answer_to(&all, TrialStop::MaxRuns);
         insta::assert_snapshot!("a_known_side", of_it.lines.join("\n"));
         assert_eq!((of_it.is_decided, of_it.best), (false, 0));
     }
@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn what_starting_decides_is_not_the_programs() {
         let by_start = TrialComparison { starting_decides: true, ..found(1.08, 0.02, TrialVerdict::Undecided) };
-        let of_it = of(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
+        let of_it = answer_to(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
         insta::assert_snapshot!("starting_decides", of_it.lines[2]);
         let short = too_short(&variants(), 0.0012, 0.0011);
         assert_eq!(
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn what_is_not_decided_says_why_and_how_many_runs_it_would_take() {
         let all = [found(1.0, 0.2, TrialVerdict::Undecided), found(1.0, 0.01, TrialVerdict::Same)];
-        let found = of(&all, TrialStop::CannotDecide);
+        let found = answer_to(&all, TrialStop::CannotDecide);
         insta::assert_snapshot!("not_decided", found.lines.join("\n"));
         assert_eq!([0, 1].map(|expected| holds(&found, &all, expected)), [None, None]);
     }

@@ -53,8 +53,8 @@ impl Fleet {
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
-    for &nodes in length.of(&[3, 20][..], &[3, 6, 10, 20, 60]) {
-        for &(of_nodes, of_gpus, of_runs, runs) in length.of(
+    for &nodes in length.choose(&[3, 20][..], &[3, 6, 10, 20, 60]) {
+        for &(of_nodes, of_gpus, of_runs, runs) in length.choose(
             &[(0.01, 0.002, 0.002, 1)][..],
             &[
                 (0.01, 0.003, 0.003, 1),
@@ -71,7 +71,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             let trial = move |random: &mut SplitMix64| -> Count {
                 (usize::from(fleet.limit(random).is_some_and(|limit| limit <= -FAR * fleet.deviation())), 1)
             };
-            all.push(Experiment::new(KEPT, words.clone(), length.of(60, 400), trial));
+            all.push(Experiment::new(KEPT, words.clone(), length.choose(60, 400), trial));
             // A GPU at half is measured three times, and must lie below the limit each time.
             let trial = move |random: &mut SplitMix64| -> Count {
                 let limit = fleet.limit(random).unwrap_or(f64::NEG_INFINITY);
@@ -81,7 +81,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             all.push(Experiment::new(
                 ("GPUs at half that are below the limit", FOUND),
                 words,
-                length.of(40, 100),
+                length.choose(40, 100),
                 trial,
             ));
         }

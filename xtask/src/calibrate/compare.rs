@@ -84,14 +84,16 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
 
 fn trials(length: Length, cases: usize, values: usize) -> usize {
     // As many values as make a second or so.
-    let most = length.of(100_000, 1_500_000) / (cases * values);
-    most.clamp(length.of(60, 150), length.of(200, 600))
+    let most = length.choose(100_000, 1_500_000) / (cases * values);
+    most.clamp(length.choose(60, 150), length.choose(200, 600))
 }
 
 fn nothing_changed(length: Length) -> Vec<Experiment> {
-    let counts = length
-        .of(&[(3, 3), (2, 10)][..], &[(1, 5), (2, 2), (3, 3), (2, 10), (4, 4), (5, 5), (10, 10), (50, 50), (1, 20)]);
-    let families = length.of(&[40][..], &[1, 8, 40, 1000]);
+    let counts = length.choose(
+        &[(3, 3), (2, 10)][..],
+        &[(1, 5), (2, 2), (3, 3), (2, 10), (4, 4), (5, 5), (10, 10), (50, 50), (1, 20)],
+    );
+    let families = length.choose(&[40][..], &[1, 8, 40, 1000]);
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &(base, new) in counts {
@@ -131,8 +133,8 @@ fn promised(noise: Noise, runs: (usize, usize), cases: usize) -> Limit {
 const FALSE: &str = "documents with a false claim";
 
 fn half_the_rate(length: Length) -> Vec<Experiment> {
-    let counts = length.of(&[3, 6, 10][..], &[3, 4, 5, 6, 8, 9, 10, 20, 50]);
-    let families = length.of(&[39][..], &[8, 280, 1000]);
+    let counts = length.choose(&[3, 6, 10][..], &[3, 4, 5, 6, 8, 9, 10, 20, 50]);
+    let families = length.choose(&[39][..], &[8, 280, 1000]);
     let mut all = Vec::new();
     for &runs in counts {
         for &cases in families {
@@ -151,7 +153,7 @@ fn half_the_rate(length: Length) -> Vec<Experiment> {
             }
         }
     }
-    for &cases in length.of(&[39][..], &[8, 280, 1000]) {
+    for &cases in length.choose(&[39][..], &[8, 280, 1000]) {
         let trial = move |random: &mut SplitMix64| {
             let (base, new) = Noise::Independent.sides(random, cases, (5, 1), 0.02);
             found(&pairs(&base, &new, 0.03, |_| 0.5), cases)
@@ -164,7 +166,7 @@ fn half_the_rate(length: Length) -> Vec<Experiment> {
 
 fn five_per_cent(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
-    for &(runs, cases, deviation) in length.of(
+    for &(runs, cases, deviation) in length.choose(
         &[(5, 8, USUAL), (9, 39, USUAL)][..],
         &[
             (5, 1, USUAL),
@@ -194,7 +196,7 @@ fn five_per_cent(length: Length) -> Vec<Experiment> {
 fn as_large_as_said(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     let settings =
-        length.of(&[(5, 8, 0.02)][..], &[(3, 8, 0.02), (5, 8, 0.02), (5, 39, 0.02), (10, 8, 0.02), (5, 280, 0.05)]);
+        length.choose(&[(5, 8, 0.02)][..], &[(3, 8, 0.02), (5, 8, 0.02), (5, 39, 0.02), (10, 8, 0.02), (5, 280, 0.05)]);
     for noise in [Noise::Independent, Noise::Autocorrelated] {
         for &(runs, cases, deviation) in settings {
             let trial = move |random: &mut SplitMix64| {
@@ -215,7 +217,7 @@ fn as_large_as_said(length: Length) -> Vec<Experiment> {
 }
 
 fn intervals(length: Length) -> Vec<Experiment> {
-    let counts = length.of(
+    let counts = length.choose(
         &[(3, 3), (6, 6)][..],
         &[(1, 5), (2, 2), (3, 3), (2, 10), (5, 5), (6, 6), (7, 7), (8, 8), (10, 10), (6, 20), (50, 50)],
     );
@@ -237,7 +239,7 @@ fn intervals(length: Length) -> Vec<Experiment> {
             all.push(Experiment::new(
                 ("intervals of a ratio that hold it", limit),
                 setting,
-                length.of(400, 1000),
+                length.choose(400, 1000),
                 trial,
             ));
         }
@@ -249,7 +251,7 @@ fn single(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for noise in [Noise::Independent, Noise::SharedByAllocation, Noise::SharedByPass, Noise::HeavyTails, Noise::Bimodal]
     {
-        for &cases in length.of(&[8][..], &[1, 8, 40, 280, 1000]) {
+        for &cases in length.choose(&[8][..], &[1, 8, 40, 280, 1000]) {
             for (of_blocks, of_runs) in [(0.005, 0.005), (0.005, 0.01), (0.04, 0.028)] {
                 let setting = format!(
                     "{}, single runs that differ by {of_runs}, blocks by {of_blocks}, cases: {cases}",
@@ -262,7 +264,7 @@ fn single(length: Length) -> Vec<Experiment> {
             }
         }
     }
-    for &cases in length.of(&[8, 280][..], &[1, 8, 39, 280, 1000]) {
+    for &cases in length.choose(&[8, 280][..], &[1, 8, 39, 280, 1000]) {
         let setting = format!("every case at half, single runs, blocks by 0.02, cases: {cases}");
         let trial = move |random: &mut SplitMix64| {
             found(&runs_with_blocks(random, Noise::Independent, (1, cases), 0.02, 0.01, |_| 0.5), cases)
@@ -275,9 +277,9 @@ fn single(length: Length) -> Vec<Experiment> {
 /// Few runs, whose blocks speak too where the runs do not.
 fn few_with_blocks(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
-    let counts = length.of(&[3][..], &[2, 3, 5]);
+    let counts = length.choose(&[3][..], &[2, 3, 5]);
     for noise in [Noise::Independent, Noise::SharedByPass, Noise::HeavyTails, Noise::Bimodal] {
-        for &cases in length.of(&[8][..], &[1, 8, 40, 280]) {
+        for &cases in length.choose(&[8][..], &[1, 8, 40, 280]) {
             for (of_blocks, of_runs) in [(0.005, 0.005), (0.002, 0.01), (0.005, 0.05), (0.04, 0.028)] {
                 for &runs in counts {
                     let setting = format!(

@@ -18,7 +18,7 @@ pub enum Length {
 
 impl Length {
     /// One of two values.
-    pub fn of<T>(self, short: T, long: T) -> T {
+    pub fn choose<T>(self, short: T, long: T) -> T {
         match self {
             Self::Short => short,
             Self::Long => long,

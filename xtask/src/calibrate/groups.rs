@@ -37,14 +37,14 @@ fn four(part: f64) -> impl Fn(usize, usize) -> f64 {
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let trials = length.of(60, 300);
+    let trials = length.choose(60, 300);
     let mut all = Vec::new();
     let is = |found: Option<Grouping>, wanted: &[GroupingFinding]| -> Count {
         (usize::from(found.is_some_and(|found| wanted.contains(&found.finding))), 1)
     };
     for noise in noise::ALL {
-        for &(items, blocks) in length.of(&[(4, 10)][..], &[(3, 10), (4, 3), (4, 10), (8, 3), (8, 6), (8, 10)]) {
-            for &deviation in length.of(&[0.03][..], &[0.01, 0.03, 0.1]) {
+        for &(items, blocks) in length.choose(&[(4, 10)][..], &[(3, 10), (4, 3), (4, 10), (8, 3), (8, 6), (8, 10)]) {
+            for &deviation in length.choose(&[0.03][..], &[0.01, 0.03, 0.1]) {
                 let setting = format!("{items} GPUs alike, {} {deviation}, {blocks} blocks", noise.name());
                 let trial = move |random: &mut SplitMix64| {
                     let found = grouped(random, noise, items, blocks, deviation, |_, _| 0.8);
@@ -66,7 +66,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             }
         }
     }
-    for &(part, deviation) in length.of(&[(0.92, 0.03)][..], &[(0.92, 0.03), (0.9, 0.04), (0.92, 0.01)]) {
+    for &(part, deviation) in length.choose(&[(0.92, 0.03)][..], &[(0.92, 0.03), (0.9, 0.04), (0.92, 0.01)]) {
         let setting = format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, 10 blocks");
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, 10, deviation, four(part));

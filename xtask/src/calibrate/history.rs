@@ -42,19 +42,19 @@ fn steps(runs: Vec<Run>) -> Vec<analysis::history::LevelChange> {
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for noise in noise::ALL {
-        for &(series, count) in length.of(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)]) {
+        for &(series, count) in length.choose(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)]) {
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, series, count, 0.03);
                 (usize::from(!steps(runs(&field, |_, _| 1.0)).is_empty()), 1)
             };
             let setting = format!("{}, {series} series of {count} runs", noise.name());
-            let trials = length.of(40, (400_000 / (series * count)).clamp(150, 500));
+            let trials = length.choose(40, (400_000 / (series * count)).clamp(150, 500));
             all.push(Experiment::new(("folders with a false change", FALSE_CLAIMS), setting, trials, trial));
         }
     }
     for noise in [Noise::Independent, Noise::Autocorrelated, Noise::SharedByAllocation, Noise::HeavyTails] {
         for &(before, deviation) in
-            length.of(&[(10, 0.02), (30, 0.03)][..], &[(10, 0.02), (10, 0.03), (20, 0.03), (30, 0.03), (60, 0.03)])
+            length.choose(&[(10, 0.02), (30, 0.03)][..], &[(10, 0.02), (10, 0.03), (20, 0.03), (30, 0.03), (60, 0.03)])
         {
             let limit =
                 if noise == Noise::HeavyTails { Limit::Told("three runs that may be hits of one side") } else { FOUND };
@@ -64,7 +64,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 (usize::from(steps.iter().any(|step| step.key.case == "case 0" && step.runs_after == 3)), 1)
             };
             let setting = format!("{} {deviation}, 20 series, one at half for 3 runs after {before}", noise.name());
-            all.push(Experiment::new(("found", limit), setting, length.of(60, 300), trial));
+            all.push(Experiment::new(("found", limit), setting, length.choose(60, 300), trial));
         }
     }
     all

@@ -35,10 +35,10 @@ fn steep(part: f64) -> f64 {
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let trials = length.of(60, 1000);
+    let trials = length.choose(60, 1000);
     let mut all = Vec::new();
     for noise in noise::ALL {
-        for &blocks in length.of(&[10][..], &[3, 6, 10, 20, 50]) {
+        for &blocks in length.choose(&[10][..], &[3, 6, 10, 20, 50]) {
             let setting = |curve: &str| format!("{curve}, {} 0.01, {blocks} blocks", noise.name());
             for (name, rises) in
                 [("a straight line to 2.5 times", 1.5), ("a flat line", 0.0), ("a line to 1.3 times", 0.3)]
@@ -75,7 +75,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             }
         }
     }
-    for &blocks in length.of(&[10][..], &[3, 6, 10, 20, 50]) {
+    for &blocks in length.choose(&[10][..], &[3, 6, 10, 20, 50]) {
         let limit = if blocks < 6 { Limit::Told("a median has an interval from six blocks on") } else { FOUND };
         let trial = move |random: &mut SplitMix64| -> Count {
             let points = curve(random, Noise::Independent, blocks, steep);

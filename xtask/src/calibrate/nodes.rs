@@ -59,9 +59,9 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &(nodes, cases) in
-            length.of(&[(8, 4)][..], &[(5, 1), (5, 20), (8, 4), (16, 1), (16, 20), (64, 4), (1000, 4)])
+            length.choose(&[(8, 4)][..], &[(5, 1), (5, 20), (8, 4), (16, 1), (16, 20), (64, 4), (1000, 4)])
         {
-            for &deviation in length.of(&[0.03][..], &[0.01, 0.03, 0.1]) {
+            for &deviation in length.choose(&[0.03][..], &[0.01, 0.03, 0.1]) {
                 let limit = match noise {
                     Noise::HeavyTails => Limit::Told("one that is hit by 5 times the noise is unlike the others"),
                     Noise::Bimodal => Limit::Told("one in the other of two modes is 10 % from the others in this run"),
@@ -75,22 +75,22 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 let trial = move |random: &mut SplitMix64| -> Count {
                     (usize::from(!unlike(random, noise, nodes, cases, deviation, 1.0).is_empty()), 1)
                 };
-                let trials = length.of(100, (400_000 / (nodes * cases)).clamp(100, 1000));
+                let trials = length.choose(100, (400_000 / (nodes * cases)).clamp(100, 1000));
                 all.push(Experiment::new(("documents that name a node", limit), setting, trials, trial));
             }
         }
     }
     for &(nodes, cases, deviation) in
-        length.of(&[(8, 4, 0.02)][..], &[(5, 1, 0.02), (5, 20, 0.02), (8, 4, 0.02), (16, 20, 0.03), (64, 4, 0.05)])
+        length.choose(&[(8, 4, 0.02)][..], &[(5, 1, 0.02), (5, 20, 0.02), (8, 4, 0.02), (16, 20, 0.03), (64, 4, 0.05)])
     {
         let setting = format!("one of {nodes} nodes at half in every case, cases: {cases}, independent {deviation}");
         let trial = move |random: &mut SplitMix64| -> Count {
             let named = unlike(random, Noise::Independent, nodes, cases, deviation, 0.5);
             (named.iter().filter(|at| **at == 0).count(), cases)
         };
-        all.push(Experiment::new(("found", FOUND), setting, length.of(100, 400), trial));
+        all.push(Experiment::new(("found", FOUND), setting, length.choose(100, 400), trial));
     }
-    for &(nodes, of_runs) in length.of(&[(20, 0.005)][..], &[(3, 0.005), (20, 0.002), (20, 0.005), (20, 0.02)]) {
+    for &(nodes, of_runs) in length.choose(&[(20, 0.005)][..], &[(3, 0.005), (20, 0.002), (20, 0.005), (20, 0.02)]) {
         for (first, what, wanted, limit) in
             [(1.0, "well nodes with a finding", Gate::Finding, FALSE_CLAIMS), (0.5, "found", Gate::Finding, FOUND)]
         {
@@ -99,7 +99,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             let trial = move |random: &mut SplitMix64| -> Count {
                 (usize::from(checked(random, nodes, of_runs, first) == Some(wanted)), 1)
             };
-            all.push(Experiment::new((what, limit), setting, length.of(20, 200), trial));
+            all.push(Experiment::new((what, limit), setting, length.choose(20, 200), trial));
         }
     }
     all

@@ -90,7 +90,7 @@ impl Shape {
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let shapes = length.of(
+    let shapes = length.choose(
         &[(2, 2, 10), (4, 8, 10)][..],
         &[
             (2, 1, 3),
@@ -110,13 +110,13 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     );
     let places = shapes.iter().map(|(places, subjects, blocks)| (Of::Places, *places, *subjects, *blocks));
     // `pingpong --order both` and `contend`; `mpi --matrix`.
-    let ranks = length.of(&[10][..], &[3, 6, 10, 20]).iter().map(|blocks| (Of::Ranks, 2, 16, *blocks));
-    let planes = length.of(&[10][..], &[3, 10, 20]).iter().map(|blocks| (Of::Planes, 4, 12, *blocks));
+    let ranks = length.choose(&[10][..], &[3, 6, 10, 20]).iter().map(|blocks| (Of::Ranks, 2, 16, *blocks));
+    let planes = length.choose(&[10][..], &[3, 10, 20]).iter().map(|blocks| (Of::Planes, 4, 12, *blocks));
     let mut all = Vec::new();
     for (of, places, subjects, blocks) in places.chain(ranks).chain(planes) {
         let shape = Shape { of, places, subjects, blocks };
-        let trials = length.of(20_000, 1_600_000) / (places * places * subjects * blocks);
-        let trials = trials.clamp(length.of(40, 100), length.of(200, 1000));
+        let trials = length.choose(20_000, 1_600_000) / (places * places * subjects * blocks);
+        let trials = trials.clamp(length.choose(40, 100), length.choose(200, 1000));
         let kinds = noise::ALL.map(|noise| (noise, 0.0)).into_iter();
         for (noise, luck) in kinds.chain([(Noise::Independent, 0.01), (Noise::Independent, 0.03)]) {
             let setting =

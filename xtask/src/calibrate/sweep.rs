@@ -49,11 +49,11 @@ fn dips(fit: &LineFit) -> Vec<f64> {
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
-    let trials = length.of(100, 1000);
+    let trials = length.choose(100, 1000);
     let mut all = Vec::new();
     for noise in noise::ALL {
         for &(blocks, deviation) in
-            length.of(&[(10, 0.01)][..], &[(3, 0.01), (10, 0.005), (10, 0.01), (10, 0.05), (20, 0.01), (50, 0.01)])
+            length.choose(&[(10, 0.01)][..], &[(3, 0.01), (10, 0.005), (10, 0.01), (10, 0.05), (20, 0.01), (50, 0.01)])
         {
             let setting = format!("one way of copying, {} {deviation}, {blocks} blocks", noise.name());
             let limit = match (noise, blocks) {

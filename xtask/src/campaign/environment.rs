@@ -70,14 +70,14 @@ const LONG: usize = 20_000;
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     for _ in 0..field.extent.environments {
-        let (command, codes) = random.of(COMMANDS);
+        let (command, codes) = random.pick(COMMANDS);
         let mut set: Vec<(&str, OsString)> = Vec::new();
         for _ in 0..1 + random.below(3) {
             let value = match random.below(VALUES.len() + 1) {
                 at if at < VALUES.len() => OsStr::from_bytes(VALUES[at]).to_owned(),
                 _ => "a".repeat(LONG).into(),
             };
-            set.push((*random.of(NAMES), value));
+            set.push((*random.pick(NAMES), value));
         }
         let mut child = Command::new(field.binary);
         let ended =

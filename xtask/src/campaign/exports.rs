@@ -29,9 +29,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         }
     }
     for _ in 0..field.extent.inputs {
-        let document = random.of(&documents);
+        let document = random.pick(&documents);
         let bytes = damaged(&fs::read(document)?, random);
-        let form = random.of(&FORMS);
+        let form = random.pick(&FORMS);
         tried(field, &bytes, &format!("{}, damaged", document.display()), form, tally)?;
     }
     Ok(())

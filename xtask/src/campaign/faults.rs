@@ -89,16 +89,16 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         all.extend(OTHERS.iter().map(|fault| (*command, (*fault).to_owned())));
     }
     for (command, fault) in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
-        one(field, &libraries, command, fault, tally)?;
+        try_faults(field, &libraries, command, fault, tally)?;
     }
     for _ in 0..field.extent.pairs {
-        let ((command, first), (_, second)) = (random.of(&all).clone(), random.of(&all).clone());
-        one(field, &libraries, command, &format!("{first};{second}"), tally)?;
+        let ((command, first), (_, second)) = (random.pick(&all).clone(), random.pick(&all).clone());
+        try_faults(field, &libraries, command, &format!("{first};{second}"), tally)?;
     }
     Ok(())
 }
 
-fn one(field: &Field, libraries: &Path, what: &[&str], faults: &str, tally: &mut Tally) -> Result<()> {
+fn try_faults(field: &Field, libraries: &Path, what: &[&str], faults: &str, tally: &mut Tally) -> Result<()> {
     let devices: Vec<String> = (0..8).map(|bus| format!("device 0000:{:02x}:00.0; memory 64MiB", 0x10 + bus)).collect();
     let path = field.folder.join("faulty.json");
     drop(fs::remove_file(&path));

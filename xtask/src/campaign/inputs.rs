@@ -21,9 +21,9 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     let document = fs::read(&document).with_context(|| format!("no placement document: {}", placed.err))?;
     for _ in 0..field.extent.inputs {
         let machine = damaged(&machines[random.below(machines.len())], random);
-        one(field, &machine, "machine.xml", &["topo", "--input"], &[0, 2], tally)?;
+        try_input(field, &machine, "machine.xml", &["topo", "--input"], &[0, 2], tally)?;
         let document = damaged(&document, random);
-        one(field, &document, "damaged.json", &["place", "--quiet", "--from"], &[0, 2], tally)?;
+        try_input(field, &document, "damaged.json", &["place", "--quiet", "--from"], &[0, 2], tally)?;
     }
     let fifo = field.folder.join("fifo");
     drop(fs::remove_file(&fifo));
@@ -70,7 +70,14 @@ pub(super) fn damaged(whole: &[u8], random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn one(field: &Field, bytes: &[u8], name: &str, command: &[&str], codes: &[i32], tally: &mut Tally) -> Result<()> {
+fn try_input(
+    field: &Field,
+    bytes: &[u8],
+    name: &str,
+    command: &[&str],
+    codes: &[i32],
+    tally: &mut Tally,
+) -> Result<()> {
     let path = field.folder.join(name);
     fs::write(&path, bytes)?;
     let before = tally.wrong();

@@ -73,7 +73,7 @@ const VALUES: &[&str] = &[
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let mut slowest = Duration::ZERO;
     for _ in 0..field.extent.lines {
-        let ((before, codes), value) = (random.of(OPTIONS), random.of(VALUES));
+        let ((before, codes), value) = (random.pick(OPTIONS), random.pick(VALUES));
         // Standard input ends at once here: a path that stands for it holds nothing.
         let args: Vec<&str> = before.iter().copied().chain([*value]).collect();
         let ended = run(Command::new(field.binary).args(&args), &field.folder)?;

@@ -82,7 +82,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             let (next, longest, counted, tried, libraries) = (&next, &longest, &counted, &tried, &libraries);
             scope.spawn(move || {
                 while let Some((command, fault)) = tried.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let done = one(field, number, libraries, command, fault);
+                    let done = try_stall(field, number, libraries, command, fault);
                     let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
                     match done {
                         Ok((wrong, took)) => {
@@ -156,7 +156,13 @@ fn calls_of(field: &Field, libraries: &Path, what: &str) -> Result<BTreeMap<Stri
 }
 
 /// What was wrong, and how long it took.
-fn one(field: &Field, number: usize, libraries: &Path, what: &str, fault: &str) -> Result<(Option<String>, Duration)> {
+fn try_stall(
+    field: &Field,
+    number: usize,
+    libraries: &Path,
+    what: &str,
+    fault: &str,
+) -> Result<(Option<String>, Duration)> {
     let folder = field.folder.join(format!("stalled-{number}"));
     fs::create_dir_all(&folder)?;
     let path = folder.join("stalled.json");

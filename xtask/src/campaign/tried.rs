@@ -126,7 +126,7 @@ impl Random {
     }
 
     /// One of these, of which there is one at least.
-    pub fn of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+    pub fn pick<'t, T>(&mut self, all: &'t [T]) -> &'t T {
         &all[self.below(all.len())]
     }
 }

@@ -14,10 +14,10 @@ pub fn all(root: &Path, target: &str) -> Result<Vec<Package>> {
     command.manifest_path(root.join("Cargo.toml"));
     command.other_options(["--locked".to_owned(), "--filter-platform".to_owned(), target.to_owned()]);
     let metadata = command.exec().context("cargo metadata cannot be read")?;
-    of(&metadata, "numabench")
+    packages_of(&metadata, "numabench")
 }
 
-fn of(metadata: &Metadata, name: &str) -> Result<Vec<Package>> {
+fn packages_of(metadata: &Metadata, name: &str) -> Result<Vec<Package>> {
     let nodes = &metadata.resolve.as_ref().context("cargo resolved nothing")?.nodes;
     let nodes: HashMap<&PackageId, _> = nodes.iter().map(|node| (&node.id, node)).collect();
     let packages: HashMap<&PackageId, &Package> =

@@ -75,10 +75,10 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<Vec<(&'stat
             package_manager::by_hand(&[LIBCLANG])
         );
     }
-    FAMILIES.iter().map(|family| Ok((family.name, one(folders, tools, arch, family)?))).collect()
+    FAMILIES.iter().map(|family| Ok((family.name, build_plugin(folders, tools, arch, family)?))).collect()
 }
 
-fn one(folders: &Folders, tools: &Tools, arch: Arch, family: &Family) -> Result<PathBuf> {
+fn build_plugin(folders: &Folders, tools: &Tools, arch: Arch, family: &Family) -> Result<PathBuf> {
     let mpi = family.installed(folders);
     let compiler = mpi.join("bin").join(family.compiler);
     if !compiler.is_file() {

@@ -130,20 +130,20 @@ fn character(chars: &[char], start: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
+    fn code_words(text: &str) -> Vec<String> {
         code_only(text).split_whitespace().map(str::to_owned).collect()
     }
 
     #[test]
     fn comments_are_blanked_also_nested_ones() {
-        assert_eq!(words("a // b\nc /* d /* e */ f */ g //! h"), ["a", "c", "g"]);
+        assert_eq!(code_words("a // b\nc /* d /* e */ f */ g //! h"), ["a", "c", "g"]);
     }
 
     #[test]
     fn strings_are_blanked_with_their_escapes_and_hashes() {
-        assert_eq!(words(r#"a "b \" c" d"#), ["a", "d"]);
-        assert_eq!(words(r##"a r#"b " \ c"# d"##), ["a", "d"]);
-        assert_eq!(words(r#"a br"\" d"#), ["a", "b", "d"]);
+        assert_eq!(code_words(r#"a "b \" c" d"#), ["a", "d"]);
+        assert_eq!(code_words(r##"a r#"b " \ c"# d"##), ["a", "d"]);
+        assert_eq!(code_words(r#"a br"\" d"#), ["a", "b", "d"]);
     }
 
     #[test]
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn characters_are_blanked_and_lifetimes_stay() {
-        assert_eq!(words(r#"a '"' b '\'' c 'x' d "#), ["a", "b", "c", "d"]);
-        assert_eq!(words("&'a str r#type"), ["&'a", "str", "r#type"]);
+        assert_eq!(code_words(r#"a '"' b '\'' c 'x' d "#), ["a", "b", "c", "d"]);
+        assert_eq!(code_words("&'a str r#type"), ["&'a", "str", "r#type"]);
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_never_ends_ends_with_the_file() {
         for open in ["\"a", "/* a", "r#\"a\"", "'\\", "\"a\\"] {
-            assert_eq!(words(open), [""; 0], "{open}");
+            assert_eq!(code_words(open), [""; 0], "{open}");
         }
     }
 }

@@ -72,7 +72,7 @@ fn exit_status(to: &mut Roff) {
 /// The command's examples, each line as it is typed with what it is for.
 fn lines(to: &mut Roff, command: &clap::Command) {
     let path = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let examples = examples::of(path);
+    let examples = examples::command_examples(path);
     if examples.is_empty() {
         return;
     }

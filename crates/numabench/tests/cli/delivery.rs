@@ -39,7 +39,7 @@ impl Programs {
     }
 
     /// What a program was told; nothing where it was not called.
-    fn told(&self, name: &str) -> String {
+    fn call_log(&self, name: &str) -> String {
         fs::read_to_string(self.0.path().join(format!("{name}.told"))).unwrap_or_default()
     }
 
@@ -57,7 +57,7 @@ impl Programs {
     }
 }
 
-fn said(output: &Output) -> String {
+fn both_streams(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -69,10 +69,10 @@ fn the_prologue_fails_with_the_findings_own_line_and_calls_no_slurm_command() ->
     let programs = Programs::new()?;
     programs.add("numabench", &format!("echo '{FINDING}'; exit 5"))?;
     let output = programs.command(contrib("slurm/prolog.sh"), "4GB/s")?.output()?;
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert_eq!(said(&output), format!("numabench: {FINDING}\n"));
-    assert!(programs.told("logger").contains(FINDING));
-    assert_eq!(programs.told("scontrol"), "");
+    assert_eq!(output.status.code(), Some(1), "{}", both_streams(&output));
+    assert_eq!(both_streams(&output), format!("numabench: {FINDING}\n"));
+    assert!(programs.call_log("logger").contains(FINDING));
+    assert_eq!(programs.call_log("scontrol"), "");
     Ok(())
 }
 
@@ -81,12 +81,12 @@ fn the_health_check_drains_with_the_findings_own_line_and_not_beside_a_job() -> 
     let programs = Programs::new()?;
     programs.add("numabench", &format!("echo '{FINDING}'; exit 5"))?;
     let output = programs.command(contrib("slurm/health_check.sh"), "4GB/s")?.output()?;
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
     let drained = format!("update NodeName=nid000012 State=DRAIN Reason=numabench: {FINDING}\n");
-    assert_eq!(programs.told("scontrol"), drained);
+    assert_eq!(programs.call_log("scontrol"), drained);
     programs.add("squeue", "echo 4711")?;
     programs.command(contrib("slurm/health_check.sh"), "4GB/s")?.output()?;
-    assert_eq!(programs.told("scontrol"), drained, "a job runs there");
+    assert_eq!(programs.call_log("scontrol"), drained, "a job runs there");
     Ok(())
 }
 
@@ -95,7 +95,9 @@ fn nhc_is_told_the_finding_and_not_what_is_undecided() -> Done {
     let programs = Programs::new()?;
     let script = "die() { echo \"die $*\"; }; log() { echo \"log $*\"; }; . \"$0\"; check_numabench";
     let check = || -> Result<String, Box<dyn Error>> {
-        Ok(said(&programs.command("bash", "4GB/s")?.args(["-c", script]).arg(contrib("nhc/numabench.nhc")).output()?))
+        Ok(both_streams(
+            &programs.command("bash", "4GB/s")?.args(["-c", script]).arg(contrib("nhc/numabench.nhc")).output()?,
+        ))
     };
     programs.add("numabench", &format!("echo '{FINDING}'; exit 5"))?;
     assert_eq!(check()?, format!("die 1 check_numabench: {FINDING}\n"));
@@ -108,12 +110,17 @@ fn nhc_is_told_the_finding_and_not_what_is_undecided() -> Done {
 fn nobody_is_drained_for_simulated_gpus() -> Done {
     let programs = Programs::new()?;
     let output = programs.command(contrib("slurm/prolog.sh"), "2GB/s")?.env("WHAT", "h2d").output()?;
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", both_streams(&output));
     let parts = [" 5:", "SIMULATED:", "slow:", "0000:c1:00.0"];
-    assert!(parts.iter().all(|part| said(&output).contains(part)), "{}", said(&output));
+    assert!(parts.iter().all(|part| both_streams(&output).contains(part)), "{}", both_streams(&output));
     let output = programs.command(contrib("slurm/health_check.sh"), "2GB/s")?.env("WHAT", "h2d").output()?;
-    assert_eq!((output.status.code(), programs.told("scontrol")), (Some(0), String::new()), "{}", said(&output));
-    let logged = programs.told("logger");
+    assert_eq!(
+        (output.status.code(), programs.call_log("scontrol")),
+        (Some(0), String::new()),
+        "{}",
+        both_streams(&output)
+    );
+    let logged = programs.call_log("logger");
     assert!(parts[1..].iter().all(|part| logged.contains(part)), "{logged}");
     Ok(())
 }
@@ -203,7 +210,7 @@ impl Runner {
                     command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &step.run]).current_dir(here);
                     command.env("MEASURE", MEASURE).env("GITHUB_STEP_SUMMARY", here.join("summary"));
                     let output = command.output()?;
-                    job.said.push_str(&said(&output));
+                    job.said.push_str(&both_streams(&output));
                     if !output.status.success() {
                         job.failed.push(format!("{} {:?}", step.name, output.status.code()));
                     }
@@ -238,7 +245,7 @@ impl Runner {
         // allow_failure: exit_codes: [6]
         let code = output.status.code();
         let failed = (![Some(0), Some(6)].contains(&code)).then(|| format!("{code:?}"));
-        Ok(Job { failed: failed.into_iter().collect(), said: said(&output), workspace })
+        Ok(Job { failed: failed.into_iter().collect(), said: both_streams(&output), workspace })
     }
 }
 
@@ -306,7 +313,7 @@ fn the_dashboard_asks_for_metrics_and_labels_that_the_exporters_file_has() -> Do
     let mut command = programs.command(contrib("node_exporter/numabench-metrics.sh"), "4GB/s")?;
     let options = ["--order", "alone", "--size", "4MiB", "--direction", "h2d,d2h", "--max-time", "2s"];
     let output = command.arg(programs.0.path()).args(options).output()?;
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", both_streams(&output));
     let metrics = fs::read_to_string(programs.0.path().join("numabench.prom"))?;
     let samples: Vec<&str> = metrics.lines().filter(|line| !line.starts_with('#')).collect();
     let known: BTreeSet<&str> = samples.iter().filter_map(|line| line.split(['{', ' ']).next()).collect();

@@ -44,7 +44,7 @@ fn eight() -> String {
     })
 }
 
-fn said(document: &Value) -> Vec<&str> {
+fn findings(document: &Value) -> Vec<&str> {
     list(document, "/verdict").iter().filter_map(Value::as_str).collect()
 }
 
@@ -102,7 +102,7 @@ fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
         let rate = rate(compares, row, column);
         assert!((rate / want - 1.0).abs() < 0.03, "{compares} {row} {column}: {rate}, not {want}");
     }
-    let said = said(&document);
+    let said = findings(&document);
     insta::assert_snapshot!("groups_of_eight_gpus", proof::without_figures(&said.join("\n")));
     Ok(())
 }
@@ -152,7 +152,7 @@ fn of_many_gpus_all_but_one_tells_groups_without_pairs() -> Done {
     let groups = list(&document, "/groups");
     assert_eq!(groups.len(), 1, "{groups:?}");
     assert_eq!(groups[0]["groups"], json!([[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]));
-    let first = said(&document)[0];
+    let first = findings(&document)[0];
     assert!(first.contains("0,2,4,6,8") && first.contains("1,3,5,7,9"), "{first}");
     Ok(())
 }
@@ -163,7 +163,7 @@ fn two_gpus_make_no_groups_and_that_is_said() -> Done {
     let described = devices(2, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
     let document = proof::document(&measured(kind, &described, &["--json"])?)?;
     assert_eq!(list(&document, "/groups"), [Value::Null; 0]);
-    insta::assert_snapshot!("two_gpus", proof::without_figures(&said(&document).join("\n")));
+    insta::assert_snapshot!("two_gpus", proof::without_figures(&findings(&document).join("\n")));
     Ok(())
 }
 

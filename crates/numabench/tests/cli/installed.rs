@@ -14,7 +14,7 @@ fn is_here(program: &str) -> bool {
 }
 
 /// What this program says, on both streams, to `input`.
-fn said(program: &str, args: &[&str], input: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
+fn program_output(program: &str, args: &[&str], input: &[u8]) -> Result<String, Box<dyn std::error::Error>> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.env("MANWIDTH", "100").env("LC_ALL", "C.UTF-8").spawn()?;
@@ -92,7 +92,7 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
 
     if is_here("man") {
         for page in &pages {
-            let warnings = said(
+            let warnings = program_output(
                 "man",
                 &["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", &page.path().display().to_string()],
                 b"",
@@ -105,7 +105,8 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
     }
     if is_here("mandoc") {
         for page in &pages {
-            let found = said("mandoc", &["-T", "lint", "-W", "warning", &page.path().display().to_string()], b"")?;
+            let found =
+                program_output("mandoc", &["-T", "lint", "-W", "warning", &page.path().display().to_string()], b"")?;
             assert_eq!(found, "", "{}", page.path().display());
         }
     } else {
@@ -160,7 +161,7 @@ fn completes(shell: &str, args: &[&str]) -> Done {
         skipped(&format!("{shell}'s completions: there is no {shell}"));
         return Ok(());
     }
-    let text = said(shell, args, b"")?;
+    let text = program_output(shell, args, b"")?;
     assert!(text.contains("pingpong"), "{shell}: {text}");
     Ok(())
 }
@@ -197,7 +198,7 @@ fn module_systems_find_the_release_by_the_module_files_own_place() -> Done {
         let output = load.output()?;
         let script = String::from_utf8_lossy(&output.stdout).into_owned();
         let ask = format!("{script}\nnumabench --version && echo \"$MANPATH $NUMABENCH_JOBS\"");
-        let said = said("bash", &["--norc", "-c", &ask], b"")?;
+        let said = program_output("bash", &["--norc", "-c", &ask], b"")?;
         assert!(said.contains("numabench ") && said.contains(std::env::consts::ARCH), "{system}: {said}{script}");
         assert!(said.contains(&format!("{root}/share/man:")), "{system}: {said}");
         assert!(said.contains(&format!("{root}/share/numabench/jobs")), "{system}: {said}");

@@ -12,7 +12,7 @@ fn described(kind: &Kind, devices: &str, command: &str, args: &[&str]) -> Result
     Ok(end(with_driver(&kind.folder()?).args([command, "--backend", kind.name]).envs(told), args))
 }
 
-fn said(document: &Value) -> Vec<&str> {
+fn findings(document: &Value) -> Vec<&str> {
     list(document, "/verdict").iter().filter_map(Value::as_str).collect()
 }
 
@@ -32,7 +32,11 @@ fn a_sweep_finds_the_latency_and_the_rate_that_the_device_was_told() -> Done {
             assert!((of("bytes_per_s") / rate - 1.0).abs() < 0.02, "{fit}");
             assert!(list(fit, "/dips").is_empty(), "{fit}");
         }
-        assert!(said(&document)[0].starts_with("H2D,") && said(&document)[0].contains(" 8."), "{:?}", said(&document));
+        assert!(
+            findings(&document)[0].starts_with("H2D,") && findings(&document)[0].contains(" 8."),
+            "{:?}",
+            findings(&document)
+        );
     }
     run(&["sweep", "--backend", "host", "--dry-run"]).well();
     Ok(())
@@ -60,7 +64,7 @@ fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_na
                 assert!((rate / want - 1.0).abs() < 0.05, "{}: {rate}, not {want}", text(case, "/id"));
             }
         }
-        let said = said(&document);
+        let said = findings(&document);
         assert!(["0-3", " 31.9 ", " 80 "].iter().all(|part| said[0].contains(part)), "{said:?}");
         assert!(["smallest", " 0-1,", " 12."].iter().all(|part| said[1].contains(part)), "{said:?}");
         insta::assert_snapshot!("contention", proof::without_figures(said[1]));
@@ -82,7 +86,7 @@ fn gpus_that_share_nothing_lose_nothing() -> Done {
     for kind in kinds::all() {
         let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let document = proof::document(&described(&kind, devices, "contend", &args)?)?;
-        assert!(said(&document)[0].contains("contention:"), "{:?}", said(&document));
+        assert!(findings(&document)[0].contains("contention:"), "{:?}", findings(&document));
     }
     Ok(())
 }
@@ -165,7 +169,7 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
         let groups: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/group")).collect();
         assert!(rows.iter().all(|row| groups.contains(&text(row, "/group"))), "{rows:?}: {groups:?}");
         let of_threads: Vec<&str> =
-            said(&document).into_iter().filter(|sentence| sentence.contains("threads:")).collect();
+            findings(&document).into_iter().filter(|sentence| sentence.contains("threads:")).collect();
         // One sentence, and another one where a busy machine left a row that cannot be compared; which is right is tested on given figures.
         assert!(!of_threads.is_empty(), "{directions}");
         assert!(of_threads.iter().all(|sentence| sentence.starts_with("read,")), "{of_threads:?}");

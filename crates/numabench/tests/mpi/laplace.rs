@@ -24,7 +24,7 @@ fn with_gpus(mpi: &Mpi, told: &str, args: &[&str]) -> Result<Value, Box<dyn Erro
     let file = folder.path().join("laplace.json");
     let json = file.display().to_string();
     let args = [&QUICK[..], args, &["--json", &json]].concat();
-    let ended = mpi.of("laplace", &driver::fake()?, 2, &variables, &args);
+    let ended = mpi.run_command("laplace", &driver::fake()?, 2, &variables, &args);
     let bytes = fs::read(&file).map_err(|error| format!("{error}: {}", ended.err))?;
     let document: Value = serde_json::from_slice(&bytes)?;
     valid(&document)?;
@@ -107,7 +107,7 @@ fn the_memory_of_halos_stays_until_mpi_is_left() -> Done {
         let told =
             [("FAKE_MPI", "watches".to_owned()), ("LD_PRELOAD", preload.clone()), ("FAKE_DEVICES", DEVICES.to_owned())];
         let args = ["--grid", "24x1024", "--max-time", "1s", "--ways", "cpu,staged", "--quiet"];
-        let ended = mpi.of("laplace", &driver::fake()?, 2, &told, &args);
+        let ended = mpi.run_command("laplace", &driver::fake()?, 2, &told, &args);
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
         let said: Vec<&str> =
             ended.err.lines().filter_map(|line| line.split_once("fake MPI: ")).map(|(_, said)| said).collect();
@@ -133,7 +133,7 @@ fn a_rank_that_cannot_leave_mpi_lets_the_first_one_keep_the_result() -> Done {
         ];
         let json = file.display().to_string();
         let args = [&QUICK[..], &["--json", &json]].concat();
-        let ended = mpi.of("laplace", &driver::fake()?, 2, &told, &args);
+        let ended = mpi.run_command("laplace", &driver::fake()?, 2, &told, &args);
         let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
         assert_eq!(document["status"], "complete", "{}: {}{}", mpi.name, ended.out, ended.err);
         assert!(ended.out.starts_with("Fastest: "), "{}: {}", mpi.name, ended.out);
@@ -145,10 +145,10 @@ fn a_rank_that_cannot_leave_mpi_lets_the_first_one_keep_the_result() -> Done {
 #[test]
 fn ranks_without_a_gpu_compute_with_their_cores() {
     for mpi in all() {
-        let ended = mpi.of("laplace", &no_driver(), 2, &[], &[&QUICK[..], &["--quiet"]].concat());
+        let ended = mpi.run_command("laplace", &no_driver(), 2, &[], &[&QUICK[..], &["--quiet"]].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         assert!(ended.out.contains("cpu, overlapped: ") && ended.out.contains("2 ranks"), "{}", ended.out);
-        let rows = mpi.of("laplace", &no_driver(), 2, &[], &["--grid", "1x64"]);
+        let rows = mpi.run_command("laplace", &no_driver(), 2, &[], &["--grid", "1x64"]);
         assert_eq!(rows.code, Some(2), "{}", rows.err);
         assert_eq!(rows.err.matches("each of the 2 ranks needs a row").count(), 1, "{}", rows.err);
     }

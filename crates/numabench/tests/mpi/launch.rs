@@ -62,12 +62,19 @@ impl Mpi {
     /// The same with this driver and these variables.
     #[track_caller]
     pub fn run(&self, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
-        self.of("mpi", driver, ranks, told, args)
+        self.run_command("mpi", driver, ranks, told, args)
     }
 
     /// Another command of numabench as so many ranks.
     #[track_caller]
-    pub fn of(&self, name: &str, driver: &Path, ranks: usize, told: &[(&str, String)], args: &[&str]) -> Ended {
+    pub fn run_command(
+        &self,
+        name: &str,
+        driver: &Path,
+        ranks: usize,
+        told: &[(&str, String)],
+        args: &[&str],
+    ) -> Ended {
         let mut command = Command::from_std(self.command_of(name, driver, ranks, told, args));
         match command.timeout(LIMIT).output() {
             Ok(output) => Ended::of(&output),

@@ -195,7 +195,7 @@ fn bytes_of_a_message_whose_test_failed_stay_as_they_are() -> Done {
     for mpi in all() {
         let told = [("FAKE_MPI", "rereads".to_owned()), ("LD_PRELOAD", driver::fake_mpi()?.display().to_string())];
         let args = ["--size", "8B", "--pattern", "ping-pong", "--max-time", "300ms", "--timeout", "4s"];
-        let ended = mpi.of("mpi", &no_driver(), 2, &told, &args);
+        let ended = mpi.run_command("mpi", &no_driver(), 2, &told, &args);
         assert!(ended.err.contains("MPI_Test"), "{}: {}{}", mpi.name, ended.out, ended.err);
         assert!(!ended.err.contains("has changed"), "{}: {}", mpi.name, ended.err);
     }
