@@ -15,7 +15,9 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
+use super::experiment::{
+    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
+};
 use super::memory_range;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use hostmem::Access;
@@ -146,10 +148,10 @@ impl Beside {
             range_bytes: Some(self.range as u64),
             group: Some(group.to_owned()),
         };
-        let (mut cases, mut shots) = (Vec::new(), Vec::new());
+        let (mut cases, mut mappings) = (Vec::new(), Vec::new());
         let threads = |count: usize| (0..count).map(|thread| (thread + 1, thread + 1)).collect::<Vec<_>>();
         for (at, copy) in copies.iter().enumerate() {
-            shots.push(Shot {
+            mappings.push(CaseMapping {
                 at,
                 case: numbered(&mut cases, copy_case(copy, Order::Alone, ALONE)),
                 places: vec![(0, 0)],
@@ -158,14 +160,14 @@ impl Beside {
         for (k, count) in self.counts.iter().enumerate() {
             let at = copies.len() + k;
             let case = numbered(&mut cases, traffic_case(accesses[k].order, &without(*count)));
-            shots.push(Shot { at, case, places: threads(*count) });
+            mappings.push(CaseMapping { at, case, places: threads(*count) });
             for (c, copy) in copies.iter().enumerate() {
                 let at = joined.at_once(&[(0, c), (1, k)]);
                 let group = traffic_group(*count, copy, &copies);
                 let case = numbered(&mut cases, copy_case(copy, Order::Simultaneous, &beside(*count)));
-                shots.push(Shot { at, case, places: vec![(0, 0)] });
+                mappings.push(CaseMapping { at, case, places: vec![(0, 0)] });
                 let case = numbered(&mut cases, traffic_case(Order::Simultaneous, &group));
-                shots.push(Shot { at, case, places: threads(*count) });
+                mappings.push(CaseMapping { at, case, places: threads(*count) });
             }
         }
         let mut places = vec![self.rank.clone()];
@@ -186,7 +188,7 @@ impl Beside {
             engine: self.config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices: vec![matrix],
             asked: RequestedSettings {
                 sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),

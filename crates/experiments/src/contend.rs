@@ -20,7 +20,7 @@ use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen_for_ranks};
-use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
+use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
 use crate::fault::Fault;
 use crate::options::{ContendOptions, Measuring};
 use crate::outline::Outline;
@@ -104,7 +104,7 @@ impl Contend {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
-        let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut list, mut cases, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
         for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
                 let case = DocumentCase {
@@ -116,8 +116,8 @@ impl Contend {
                     group: Some(row.name.clone()),
                 };
                 let case = numbered(&mut cases, case);
-                shots.push(Shot {
-                    at: shots.len(),
+                mappings.push(CaseMapping {
+                    at: mappings.len(),
                     case,
                     places: row.ranks.iter().map(|rank| (*rank, *rank)).collect(),
                 });
@@ -132,7 +132,7 @@ impl Contend {
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
             engine: config.engine(),
             cases,
-            shots,
+            mappings,
             matrices: vec![matrix],
             asked: RequestedSettings {
                 sizes: config.sizes.iter().map(|size| *size as u64).collect(),

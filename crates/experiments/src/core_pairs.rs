@@ -15,7 +15,9 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
+use super::experiment::{
+    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
+};
 use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
@@ -129,7 +131,7 @@ impl CorePairs {
             self.engine.seed,
             topology.machine_has_one_node(),
         );
-        let (mut cases, mut shots) = (Vec::new(), Vec::new());
+        let (mut cases, mut mappings) = (Vec::new(), Vec::new());
         let mut places: Vec<RankPlan> = Vec::new();
         for (at, (i, j)) in pairs.iter().enumerate() {
             let (one, other) = (self.cores[*i], self.cores[*j]);
@@ -142,7 +144,7 @@ impl CorePairs {
                 group: Some(format!("PUs {},{}", other.pu, one.pu)),
             };
             let case = numbered(&mut cases, case);
-            shots.push(Shot { at, case, places: vec![(i - 1, at)] });
+            mappings.push(CaseMapping { at, case, places: vec![(i - 1, at)] });
             places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
         }
         Experiment {
@@ -153,7 +155,7 @@ impl CorePairs {
             engine: self.engine.clone(),
             places: Plan { ranks: places, notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices: vec![self.matrix(&pairs)],
             asked: RequestedSettings {
                 sizes: vec![LINE_BYTES as u64],

@@ -28,7 +28,7 @@ pub struct Experiment {
     /// The document's cases.
     pub cases: Vec<DocumentCase>,
     /// Where the figures of engine cases stand.
-    pub shots: Vec<Shot>,
+    pub mappings: Vec<CaseMapping>,
     /// How figures stand in rows and columns.
     pub matrices: Vec<Matrix>,
     /// What of its document is known before the run, beside the cases.
@@ -82,7 +82,7 @@ pub struct DocumentCase {
 
 /// Where figures of one engine case stand: all of them, or those of some of its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shot {
+pub struct CaseMapping {
     /// The engine's case.
     pub at: usize,
     /// The document's case.

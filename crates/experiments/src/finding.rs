@@ -164,7 +164,7 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         engine: config::measuring(args).engine(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
         cases: Vec::new(),
-        shots: Vec::new(),
+        mappings: Vec::new(),
         matrices: Vec::new(),
         known: Beforehand::default(),
         asked: RequestedSettings::default(),

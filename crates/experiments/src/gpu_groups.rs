@@ -17,7 +17,7 @@ use report::settings::{CopyEngine, Direction};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
+use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
 use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
@@ -209,7 +209,7 @@ impl GpuGroups {
         found: &FoundPlatform,
     ) -> Experiment {
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
-        let (mut list, mut cases, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut list, mut cases, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
         for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
                 let case = DocumentCase {
@@ -222,7 +222,7 @@ impl GpuGroups {
                 };
                 let case = numbered(&mut cases, case);
                 let places = set.gpus.iter().copied().zip(set.places.iter().copied()).collect();
-                shots.push(Shot { at: list.len(), case, places });
+                mappings.push(CaseMapping { at: list.len(), case, places });
                 list.push((pingpong::CopyCase { order: set.order, ..copy }, Cells::Members(set.gpus.clone())));
             }
         }
@@ -235,7 +235,7 @@ impl GpuGroups {
             engine: self.config.engine(),
             places: Plan { ranks: places, notes: self.plan.notes.clone() },
             cases,
-            shots,
+            mappings,
             matrices,
             asked: RequestedSettings {
                 sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),

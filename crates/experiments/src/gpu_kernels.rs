@@ -20,7 +20,7 @@ use crate::config;
 use crate::document::of_experiment::{declared_nodes, name_of};
 use crate::document::settings;
 use crate::exit::Exit;
-use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
+use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
 use crate::fault::Fault;
 use crate::kernel_facts::{figures, fits};
 use crate::options::ComputingOptions;
@@ -99,7 +99,7 @@ impl<'a> GpuKernels<'a> {
         found: &FoundPlatform,
         device_bytes: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Experiment, Fault> {
-        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
         let columns = self.targets.len();
         let by = if self.options.vendor { By::Library } else { By::Gpu };
         let problem = |kernel: Kernel| kernel.problem(by, self.options.size);
@@ -114,7 +114,7 @@ impl<'a> GpuKernels<'a> {
             for rank in &self.ranks {
                 for (column, target) in self.targets.iter().enumerate() {
                     let places = vec![(rank.rank, rank.rank * columns + column)];
-                    shots.push(Shot { at: list.len(), case, places });
+                    mappings.push(CaseMapping { at: list.len(), case, places });
                     list.push(GpuCase { what, rank: rank.rank, target: target.id });
                 }
             }
@@ -141,7 +141,7 @@ impl<'a> GpuKernels<'a> {
             asked: asked(&cases, MemoryKind::Pinned, config.huge_pages),
             places: Plan { ranks: self.places, notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices: vec![matrix],
         })
     }

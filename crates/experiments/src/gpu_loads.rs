@@ -16,7 +16,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, place};
+use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, place};
 use super::memory_range;
 use crate::backends::FoundPlatform;
 use crate::config;
@@ -66,7 +66,7 @@ pub struct GpuLoads {
     workers: Vec<Worker>,
     places: Vec<RankPlan>,
     cases: Vec<LoadCase>,
-    shots: Vec<Shot>,
+    mappings: Vec<CaseMapping>,
 }
 
 impl GpuLoads {
@@ -92,7 +92,7 @@ impl GpuLoads {
             workers: Vec::new(),
             places: Vec::new(),
             cases: Vec::new(),
-            shots: Vec::new(),
+            mappings: Vec::new(),
         };
         let row_places: Vec<_> = loads.rows.iter().filter_map(|row| row.place.as_ref().ok()).collect();
         for (rank, row_place) in row_places.into_iter().enumerate() {
@@ -101,7 +101,7 @@ impl GpuLoads {
                 let at = loads.cases.len();
                 loads.cases.push(LoadCase { rank, target: target.id, node: row_place.node, bytes: range });
                 loads.places.push(place(topology, at, row_place.pu(), row_place.node, target.clone()));
-                loads.shots.push(Shot { at, case: 0, places: vec![(rank, at)] });
+                loads.mappings.push(CaseMapping { at, case: 0, places: vec![(rank, at)] });
             }
         }
         if loads.cases.is_empty() {
@@ -145,7 +145,7 @@ impl GpuLoads {
     pub fn experiment(self, args: &LatencyOptions, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let matrix = self.matrix(topology, found);
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
-        let Self { engine, huge_pages, range, flags, workers, places, cases, shots, .. } = self;
+        let Self { engine, huge_pages, range, flags, workers, places, cases, mappings, .. } = self;
         let (suite, case): (Arc<dyn Suite>, _) = if flags {
             let case = |LoadCase { rank, target, node, .. }: LoadCase| AnswerCase { rank, target, node };
             let cases = cases.into_iter().map(case).collect();
@@ -164,7 +164,7 @@ impl GpuLoads {
             engine,
             places: Plan { ranks: places, notes: Vec::new() },
             cases: vec![case],
-            shots,
+            mappings,
             matrices: vec![matrix],
             asked: RequestedSettings {
                 sizes,

@@ -17,7 +17,7 @@ use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
+use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
 use super::gpu_loads;
 use crate::backends::FoundPlatform;
 use crate::config;
@@ -40,7 +40,7 @@ pub struct GpuMatrix {
     /// A row and a GPU each, all of them for each engine.
     places: Vec<RankPlan>,
     /// The copies, in the order of the engine's cases, with the row and the columns of each.
-    copies: Vec<(pingpong::CopyCase, Cells, Shot)>,
+    copies: Vec<(pingpong::CopyCase, Cells, CaseMapping)>,
     cases: Vec<DocumentCase>,
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
@@ -166,15 +166,15 @@ impl GpuMatrix {
                     let case = numbered(&mut self.cases, case(Some(group_of_row(name, engine))));
                     let members: Vec<usize> = (first..first + columns).collect();
                     let places = members.iter().map(|rank| (*rank, first_place + *rank)).collect();
-                    let shot = Shot { at: self.copies.len(), case, places };
-                    self.copies.push((copy, Cells::Members(members), shot));
+                    let mapping = CaseMapping { at: self.copies.len(), case, places };
+                    self.copies.push((copy, Cells::Members(members), mapping));
                     continue;
                 }
                 let case = numbered(&mut self.cases, case(engine.map(str::to_owned)));
                 for place in first_place + first..first_place + first + columns {
                     let cell = CopyEnds::of(&self.places[place]);
-                    let shot = Shot { at: self.copies.len(), case, places: vec![(row, place)] };
-                    self.copies.push((copy, Cells::One { rank: row, cell }, shot));
+                    let mapping = CaseMapping { at: self.copies.len(), case, places: vec![(row, place)] };
+                    self.copies.push((copy, Cells::One { rank: row, cell }, mapping));
                 }
             }
         }
@@ -248,7 +248,7 @@ impl GpuMatrix {
     }
 
     fn cases_of_a_place(&self) -> usize {
-        self.copies.iter().filter(|(_, _, shot)| shot.places.iter().any(|(_, place)| *place == 0)).count()
+        self.copies.iter().filter(|(_, _, mapping)| mapping.places.iter().any(|(_, place)| *place == 0)).count()
     }
 
     /// The experiment, on this platform.
@@ -263,7 +263,7 @@ impl GpuMatrix {
         let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
         let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();
-        let mut shots: Vec<Shot> = copies.into_iter().map(|(_, _, shot)| shot).collect();
+        let mut mappings: Vec<CaseMapping> = copies.into_iter().map(|(_, _, mapping)| mapping).collect();
         let mut asked = RequestedSettings {
             sizes: config.sizes.iter().map(|size| *size as u64).collect(),
             directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
@@ -281,7 +281,7 @@ impl GpuMatrix {
             let case = numbered(&mut cases, gpu_loads::document_case(range));
             for (number, (load, place)) in loads.iter().enumerate() {
                 let Some(at) = joined.number((1, number)) else { continue };
-                shots.push(Shot { at, case, places: vec![(first + load.rank, *place)] });
+                mappings.push(CaseMapping { at, case, places: vec![(first + load.rank, *place)] });
             }
             workers.extend(ranks.iter().map(|plan| Worker { rank: first + plan.rank, pu: plan.pu }));
             asked.sizes.push(LOAD_LINE_BYTES as u64);
@@ -298,7 +298,7 @@ impl GpuMatrix {
             engine: config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices,
             asked,
         }

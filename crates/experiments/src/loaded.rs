@@ -21,7 +21,9 @@ use stats::{IdList, IdSet};
 use topo::Topology;
 
 use super::beside::{allowed, cores_of};
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
+use super::experiment::{
+    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
+};
 use super::memory_range;
 use super::traffic_step::TrafficStep;
 use hostmem::Access;
@@ -243,7 +245,7 @@ impl Loaded {
             (Arc::new(self.loads()) as Arc<dyn Suite>, loaders),
             (Arc::new(self.traffic(&paces)) as Arc<dyn Suite>, self.threads().len()),
         ]);
-        let (mut cases, mut shots, mut matrices, mut next) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut cases, mut mappings, mut matrices, mut next) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (number, (curve, steps)) in self.curves.iter().zip(&steps).enumerate() {
             let first = loaders + self.first_thread(number);
             let threads = first..first + curve.traffic.len();
@@ -266,11 +268,15 @@ impl Loaded {
                     joined.at_once(&[(0, number), (1, next - 1)])
                 };
                 let loads = numbered(&mut cases, case(Direction::Load, LINE_BYTES, self.chased));
-                shots.push(Shot { at, case: loads, places: vec![(number, number)] });
+                mappings.push(CaseMapping { at, case: loads, places: vec![(number, number)] });
                 if step != TrafficStep::Idle {
                     let way = settings::direction_of(self.traffic);
                     let traffic = numbered(&mut cases, case(way, self.streamed, self.streamed));
-                    shots.push(Shot { at, case: traffic, places: threads.clone().map(|at| (at, at)).collect() });
+                    mappings.push(CaseMapping {
+                        at,
+                        case: traffic,
+                        places: threads.clone().map(|at| (at, at)).collect(),
+                    });
                 }
                 named.push((step, group));
             }
@@ -286,7 +292,7 @@ impl Loaded {
             workers,
             engine: self.engine,
             cases,
-            shots,
+            mappings,
             matrices,
             asked: RequestedSettings {
                 sizes: vec![LINE_BYTES as u64, self.streamed as u64],

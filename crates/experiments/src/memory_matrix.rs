@@ -15,7 +15,9 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, memory_of, numbered, place};
+use super::experiment::{
+    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
+};
 use super::memory_range;
 use hostmem::Access;
 
@@ -33,7 +35,7 @@ pub struct MemoryMatrix {
     /// The engine's ranks of each row that can be measured, each with its PU.
     workers: Vec<Vec<Worker>>,
     cases: Vec<TrafficCase>,
-    shots: Vec<Shot>,
+    mappings: Vec<CaseMapping>,
     document: Vec<DocumentCase>,
     places: Vec<placement::RankPlan>,
     max_time: std::time::Duration,
@@ -64,7 +66,7 @@ impl MemoryMatrix {
             nodes,
             workers,
             cases: Vec::new(),
-            shots: Vec::new(),
+            mappings: Vec::new(),
             document: Vec::new(),
             places: Vec::new(),
             max_time: std::time::Duration::ZERO,
@@ -130,7 +132,7 @@ impl MemoryMatrix {
                 };
                 let case = numbered(&mut self.document, document);
                 let places = ranks.iter().map(|rank| (*rank, self.place_of(*rank, column))).collect();
-                self.shots.push(Shot { at: self.cases.len(), case, places });
+                self.mappings.push(CaseMapping { at: self.cases.len(), case, places });
                 self.cases.push(TrafficCase { access, bytes, node, order, ranks: ranks.clone(), pace: None });
             }
         }
@@ -207,7 +209,7 @@ impl MemoryMatrix {
             engine,
             places: Plan { ranks: self.places, notes: Vec::new() },
             cases: self.document,
-            shots: self.shots,
+            mappings: self.mappings,
             matrices: vec![matrix],
             asked: RequestedSettings {
                 sizes,

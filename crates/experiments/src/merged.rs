@@ -7,7 +7,7 @@ use placement::{Plan, RankPlan};
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 
-use super::experiment::{Beforehand, Experiment, Shot, numbered};
+use super::experiment::{Beforehand, CaseMapping, Experiment, numbered};
 
 /// These experiments as one, measured as the first one says; `None` without any.
 pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experiment> {
@@ -22,11 +22,11 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
         let moved = |place: RankPlan| RankPlan { rank: place.rank + first_place, ..place };
         all.places.ranks.extend(part.places.ranks.into_iter().map(moved));
         all.places.notes.extend(part.places.notes);
-        for Shot { at, case, places } in part.shots {
+        for CaseMapping { at, case, places } in part.mappings {
             let Some(at) = joined.number((number, at)) else { continue };
             let case = numbered(&mut all.cases, part.cases[case].clone());
             let places = places.into_iter().map(|(rank, place)| (rank + first_rank, place + first_place)).collect();
-            all.shots.push(Shot { at, case, places });
+            all.mappings.push(CaseMapping { at, case, places });
         }
         all.matrices.extend(part.matrices.into_iter().map(|matrix| moved_by(matrix, first_place as u32)));
         add(&mut all.asked.sizes, part.asked.sizes);
@@ -46,7 +46,7 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
         engine: first.engine.clone(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
         cases: Vec::new(),
-        shots: Vec::new(),
+        mappings: Vec::new(),
         matrices: Vec::new(),
         asked: super::experiment::RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
     }

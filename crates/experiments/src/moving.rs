@@ -17,7 +17,7 @@ use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
+use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
 use crate::fault::Fault;
 use crate::kernel_facts::fits;
 use crate::options::{Measuring, MovingOptions};
@@ -170,11 +170,11 @@ impl Measurement for MovingOptions {
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         let planned = self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
-        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
         for moving in planned.touches.iter().copied() {
             let case = numbered(&mut cases, document_case(moving));
             for (number, (rank, target)) in planned.places().enumerate() {
-                shots.push(Shot { at: list.len(), case, places: vec![(rank.rank, number)] });
+                mappings.push(CaseMapping { at: list.len(), case, places: vec![(rank.rank, number)] });
                 list.push(MovingCase { moving, rank: rank.rank, target: target.id });
             }
         }
@@ -206,7 +206,7 @@ impl Measurement for MovingOptions {
                 timing: Some(TimingAsked::Host),
             },
             cases,
-            shots,
+            mappings,
             matrices: Vec::new(),
         })
     }

@@ -15,7 +15,7 @@ use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered, place};
+use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
@@ -143,7 +143,7 @@ impl Peers {
         }
         let copy =
             |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
-        let (mut cases, mut asked, mut shots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut asked, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
         let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
             let case = numbered(
                 &mut asked,
@@ -157,7 +157,7 @@ impl Peers {
                 },
             );
             let places = copies.iter().map(|one| (one.rank, one.place)).collect();
-            shots.push(Shot { at: cases.len(), case, places });
+            mappings.push(CaseMapping { at: cases.len(), case, places });
             cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
         };
         for table in &tables {
@@ -209,7 +209,7 @@ impl Peers {
             let case = numbered(&mut asked, case);
             for pair in &pairs {
                 let Some(at) = joined.number((1, pair.place)) else { continue };
-                shots.push(Shot { at, case, places: vec![(first + pair.rank, pair.place)] });
+                mappings.push(CaseMapping { at, case, places: vec![(first + pair.rank, pair.place)] });
             }
             let loaders: Vec<Worker> = workers.iter().map(|one| Worker { rank: first + one.rank, ..*one }).collect();
             workers.extend(loaders);
@@ -228,7 +228,7 @@ impl Peers {
             engine: self.engine,
             places: Plan { ranks: places, notes: Vec::new() },
             cases: asked,
-            shots,
+            mappings,
             matrices,
             asked: told,
         }

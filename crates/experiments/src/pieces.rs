@@ -14,7 +14,7 @@ use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
-use crate::experiment::{Beforehand, Experiment, RequestedSettings, Shot, numbered, place};
+use crate::experiment::{Beforehand, CaseMapping, Experiment, RequestedSettings, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::document_case;
 use crate::kernel_facts::fits;
@@ -129,11 +129,11 @@ impl<'a> PieceSweep<'a> {
     /// # Errors
     /// Which place has too little memory.
     pub(crate) fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Result<Experiment, Fault> {
-        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
         for pieces in self.each() {
             let case = numbered(&mut cases, document_case(GpuRound::Pieces(pieces), None));
             for (number, (rank, target)) in self.places().enumerate() {
-                shots.push(Shot { at: list.len(), case, places: vec![(rank.rank, number)] });
+                mappings.push(CaseMapping { at: list.len(), case, places: vec![(rank.rank, number)] });
                 list.push(GpuCase { what: GpuRound::Pieces(pieces), rank: rank.rank, target: target.id });
             }
         }
@@ -168,7 +168,7 @@ impl<'a> PieceSweep<'a> {
             engine: config.engine(),
             places: Plan { ranks: places.collect(), notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices: Vec::new(),
             asked: RequestedSettings {
                 sizes: self.asked.sizes.clone(),

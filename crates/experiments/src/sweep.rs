@@ -15,7 +15,7 @@ use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings, Shot, numbered};
+use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
 use crate::fault::Fault;
 use crate::options::{Measuring, SweepOptions};
 use crate::outline::Outline;
@@ -90,7 +90,7 @@ impl Sweep {
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
         let mut cases = Vec::new();
         let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
-        let shot = |(at, copy): (usize, &pingpong::CopyCase)| {
+        let mapping = |(at, copy): (usize, &pingpong::CopyCase)| {
             let case = DocumentCase {
                 order: copy.order,
                 memory: settings::memory(copy.memory),
@@ -99,9 +99,9 @@ impl Sweep {
                 range_bytes: None,
                 group: None,
             };
-            Shot { at, case: numbered(&mut cases, case), places: places.clone() }
+            CaseMapping { at, case: numbered(&mut cases, case), places: places.clone() }
         };
-        let shots = copies.iter().enumerate().map(shot).collect();
+        let mappings = copies.iter().enumerate().map(mapping).collect();
         Experiment {
             known: Beforehand::default(),
             command: "sweep",
@@ -109,7 +109,7 @@ impl Sweep {
             workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
             engine: config.engine(),
             cases,
-            shots,
+            mappings,
             matrices: Vec::new(),
             asked: RequestedSettings {
                 sizes: config.sizes.iter().map(|size| *size as u64).collect(),

@@ -17,7 +17,7 @@ use topo::Topology;
 
 use crate::config;
 use crate::exit::Exit;
-use crate::experiment::{Beforehand, DocumentCase, Experiment, Shot, memory_of, numbered, place};
+use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, memory_of, numbered, place};
 use crate::fault::Fault;
 use crate::gpu_kernels::asked;
 use crate::kernel_facts::{figures, fits};
@@ -87,7 +87,7 @@ impl<'a> ThreadKernels<'a> {
     /// # Errors
     /// Which node has too little memory.
     pub(crate) fn experiment(self, topology: &Topology) -> Result<Experiment, Fault> {
-        let (mut cases, mut shots, mut list) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
         let mut kernels = Vec::new();
         let measured = self.rows.iter().filter(|row| row.place.is_ok());
         let rows: Vec<(&str, Vec<usize>)> = measured
@@ -109,7 +109,7 @@ impl<'a> ThreadKernels<'a> {
                     };
                     let case = numbered(&mut cases, case);
                     let places = ranks.iter().map(|rank| (*rank, rank * self.nodes.len() + column)).collect();
-                    shots.push(Shot { at: list.len(), case, places });
+                    mappings.push(CaseMapping { at: list.len(), case, places });
                     list.push(ThreadCase { kernel: *kernel, node: *node, ranks: ranks.clone() });
                 }
             }
@@ -138,7 +138,7 @@ impl<'a> ThreadKernels<'a> {
             asked: asked(&cases, MemoryKind::Pageable, config.huge_pages),
             places: Plan { ranks: self.places, notes: Vec::new() },
             cases,
-            shots,
+            mappings,
             matrices: vec![matrix],
         })
     }

@@ -23,7 +23,7 @@ use crate::document::cases::Moved;
 use crate::document::rank_part::RankPart;
 use crate::document::{Origin, bounds, cases, devices, nodes, settings, time_spent, verdict};
 use crate::exit::Exit;
-use crate::experiment::{DocumentCase, Experiment, Shot};
+use crate::experiment::{CaseMapping, DocumentCase, Experiment};
 use crate::options::Measuring;
 
 /// What is known before the run.
@@ -137,20 +137,22 @@ fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
 
 /// The engine's rank that measures a place.
 fn worker_of(facts: &ExperimentFacts, place: usize) -> Option<usize> {
-    let at = |shot: &Shot| shot.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
-    facts.experiment.shots.iter().find_map(at)
+    let at = |mapping: &CaseMapping| mapping.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
+    facts.experiment.mappings.iter().find_map(at)
 }
 
 /// Whether the engine's rank measures one place only.
 fn has_one_place(facts: &ExperimentFacts, rank: usize) -> bool {
-    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    let of_rank =
+        facts.experiment.mappings.iter().flat_map(|mapping| &mapping.places).filter(|(other, _)| *other == rank);
     let places: std::collections::BTreeSet<usize> = of_rank.map(|(_, place)| *place).collect();
     places.len() == 1
 }
 
 /// The first of the places that the engine's rank measures: its time stands there, once for all of them.
 fn first_place(facts: &ExperimentFacts, rank: usize) -> Option<usize> {
-    let of_rank = facts.experiment.shots.iter().flat_map(|shot| &shot.places).filter(|(other, _)| *other == rank);
+    let of_rank =
+        facts.experiment.mappings.iter().flat_map(|mapping| &mapping.places).filter(|(other, _)| *other == rank);
     of_rank.map(|(_, place)| *place).min()
 }
 
@@ -200,18 +202,18 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
     let mut timing = None;
     let mut reason = None;
     let (mut overlap, mut skew): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    let shots: Vec<&Shot> = facts.experiment.shots.iter().filter(|shot| shot.case == at).collect();
+    let mappings: Vec<&CaseMapping> = facts.experiment.mappings.iter().filter(|mapping| mapping.case == at).collect();
     let moved = Moved {
         direction: asked.direction,
         order,
         bytes: asked.bytes,
         range_bytes: asked.range_bytes,
-        ranks: shots.iter().map(|shot| shot.places.len()).max().unwrap_or(0),
+        ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
     };
-    for shot in &shots {
-        let results = &state.results[shot.at];
+    for mapping in &mappings {
+        let results = &state.results[mapping.at];
         reason = reason.or_else(|| cases::not_simultaneous(results, &state.nodes));
-        for (rank, place) in &shot.places {
+        for (rank, place) in &mapping.places {
             let (result, part) = (&results[*rank], &facts.parts[*place]);
             let device = devices.iter().find(|device| device.id == part.device.id);
             // What goes between GPUs may take another way than the PCIe link that bounds the others, and of touches only some take one.
@@ -232,8 +234,8 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
     if reason.is_some() {
         status = CaseStatus::Invalid;
     }
-    // Ranks of several shots were not at once with each other: of them there is no sum.
-    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && shots.len() == 1;
+    // Ranks of several engine cases were not at once with each other: of them there is no sum.
+    let together = order == case::Order::Simultaneous && status == CaseStatus::Measured && mappings.len() == 1;
     let together = together && ranks.len() > 1;
     let mut id = Case::id_for(order, asked.memory, asked.direction, asked.bytes);
     if let Some(group) = &asked.group {
