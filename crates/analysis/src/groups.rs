@@ -27,7 +27,7 @@ const CORE_MARGIN: f64 = 1.25;
 pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
     let by = |matrix: &Matrix| match matrix.compares {
         Compares::Beside => Some(GroupedBy::GpuPairs),
-        Compares::ButOne => Some(GroupedBy::GpusButOne),
+        Compares::LeaveOneOut => Some(GroupedBy::GpusLeaveOneOut),
         Compares::Cores => Some(GroupedBy::Handovers),
         _ => None,
     };
@@ -59,7 +59,7 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
 /// Whether the figures of any question do not decide it, or were not had.
 pub fn is_undecided(document: &Document) -> bool {
     let asks = |matrix: &&Matrix| {
-        let square = matches!(matrix.compares, Compares::Beside | Compares::ButOne | Compares::Cores);
+        let square = matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut | Compares::Cores);
         square && matrix.rows.len() >= LEAST_ITEMS && !matrix.planes(document).is_empty()
     };
     let asked = document.matrices.iter().filter(asks).count();
@@ -96,7 +96,7 @@ impl Table<'_> {
         };
         let of = |i: usize, j: usize| -> Option<Vec<BlockValue>> {
             let cell = self.cell(i, j)?;
-            Some(if by == GroupedBy::GpusButOne { time(cell) } else { cell.blocks })
+            Some(if by == GroupedBy::GpusLeaveOneOut { time(cell) } else { cell.blocks })
         };
         let blocks = |i: usize, j: usize| match by {
             _ if i == j => Some(Vec::new()),

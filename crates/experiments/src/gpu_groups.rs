@@ -26,8 +26,8 @@ use crate::options::Measuring;
 
 /// On nodes of more GPUs pairs are left out: 28 cases are measured in seconds, 120 are not.
 const MOST_IN_PAIRS: usize = 8;
-/// With fewer, all but one is a pair or a GPU alone.
-const LEAST_BUT_ONE: usize = 4;
+/// So many GPUs at least: of fewer, all but one is a pair or a GPU alone.
+const LEAVE_ONE_OUT_FROM: usize = 4;
 
 /// The GPUs.
 pub struct GpuGroups {
@@ -99,9 +99,10 @@ impl GpuGroups {
             pairs if n <= MOST_IN_PAIRS => format!(", {pairs} pairs"),
             _ => String::new(),
         };
-        let but_one = if n >= LEAST_BUT_ONE { format!(", all {n}, all but one {n} times") } else { String::new() };
+        let leave_one_out =
+            if n >= LEAVE_ONE_OUT_FROM { format!(", all {n}, all but one {n} times") } else { String::new() };
         let size = stats::units::size(self.config.largest() as u64);
-        format!("{n} GPUs, H2D, {size}: each alone{pairs}{but_one}; then each group that is found")
+        format!("{n} GPUs, H2D, {size}: each alone{pairs}{leave_one_out}; then each group that is found")
     }
 
     /// Place of a GPU beside another; beside itself, alone.
@@ -110,7 +111,7 @@ impl GpuGroups {
     }
 
     /// Place of a GPU with all others but one; without itself, with all others.
-    fn but_one(&self, gpu: usize, other: usize) -> usize {
+    fn leave_one_out(&self, gpu: usize, other: usize) -> usize {
         self.count() * self.count() + self.beside(gpu, other)
     }
 
@@ -127,11 +128,11 @@ impl GpuGroups {
                 add(vec![i, j], self.set(&[i, j]), vec![self.beside(i, j), self.beside(j, i)]);
             }
         }
-        if all.len() >= LEAST_BUT_ONE {
-            add(all.clone(), "all GPUs".to_owned(), all.iter().map(|gpu| self.but_one(*gpu, *gpu)).collect());
+        if all.len() >= LEAVE_ONE_OUT_FROM {
+            add(all.clone(), "all GPUs".to_owned(), all.iter().map(|gpu| self.leave_one_out(*gpu, *gpu)).collect());
             for left in &all {
                 let others: Vec<usize> = all.iter().copied().filter(|gpu| gpu != left).collect();
-                let places = others.iter().map(|gpu| self.but_one(*gpu, *left)).collect();
+                let places = others.iter().map(|gpu| self.leave_one_out(*gpu, *left)).collect();
                 add(others, format!("all but {}", self.name(*left)), places);
             }
         }
@@ -150,15 +151,15 @@ impl GpuGroups {
             |gpu| gpu,
         )];
         let mut places = n * n;
-        if n >= LEAST_BUT_ONE {
+        if n >= LEAVE_ONE_OUT_FROM {
             places *= 2;
             let title = "each GPU while all others but one copy; but itself: all";
             matrices.push(self.square(
                 topology,
                 found,
-                Compares::ButOne,
+                Compares::LeaveOneOut,
                 title,
-                |i, j| self.but_one(i, j),
+                |i, j| self.leave_one_out(i, j),
                 |gpu| gpu.replace("GPU", "but"),
             ));
         }

@@ -55,7 +55,8 @@ pub enum Compares {
     /// Each row's GPU beside each column's; with itself, alone.
     Beside,
     /// Each row's GPU with all others at it but the column's; with itself, with all others.
-    ButOne,
+    #[serde(rename = "but-one")]
+    LeaveOneOut,
     /// The GPUs of each row at once.
     Together,
     /// Each row's loads (the first column) beside each row's traffic (the second); the first row is idle, the last all traffic that is made.

@@ -33,7 +33,8 @@ pub enum GroupedBy {
     /// Each GPU's rate beside one other.
     GpuPairs,
     /// Each GPU's rate with all others but one at it.
-    GpusButOne,
+    #[serde(rename = "gpus-but-one")]
+    GpusLeaveOneOut,
     /// The time of a handover between two cores.
     Handovers,
     /// A value that a newer numabench wrote.

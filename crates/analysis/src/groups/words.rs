@@ -15,7 +15,7 @@ use crate::words::capital;
 pub fn verdict(document: &Document) -> Vec<String> {
     let has = |wanted: &[Compares]| document.matrices.iter().any(|matrix| wanted.contains(&matrix.compares));
     let mut said = Vec::new();
-    if has(&[Compares::Beside, Compares::ButOne]) {
+    if has(&[Compares::Beside, Compares::LeaveOneOut]) {
         said.extend(of_gpus(document));
     }
     if has(&[Compares::Cores]) {
@@ -38,7 +38,7 @@ fn of_gpus(document: &Document) -> Vec<String> {
     }
     let pairs =
         range(document, Compares::Beside).map(|pairs| format!("each keeps {pairs} of its rate alone beside one other"));
-    let leaves = range(document, Compares::ButOne)
+    let leaves = range(document, Compares::LeaveOneOut)
         .map(|rates| format!("with one GPU fewer copying each has {rates} of its rate with all"));
     let figures = [pairs, leaves].into_iter().flatten().collect::<Vec<_>>().join("; ");
     if figures.is_empty() {
@@ -116,7 +116,7 @@ fn basis(found: &MeasuredGroups) -> String {
 fn how(by: GroupedBy) -> &'static str {
     match by {
         GroupedBy::GpuPairs => "by what each GPU gets beside one other",
-        GroupedBy::GpusButOne => "by what each GPU gets when another stops copying",
+        GroupedBy::GpusLeaveOneOut => "by what each GPU gets when another stops copying",
         GroupedBy::Handovers => "by core-to-core latency",
         GroupedBy::Newer => "(known to a newer numabench)",
     }

@@ -74,7 +74,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
         Compares::Pairs => [pairs::sentences(document, matrix), absent::sentences(document, matrix)].concat(),
         Compares::Together => all_at_once::sentences(document, matrix),
         // What these say is said of all of them together (`groups`); so it is of GPUs at once that copy host memory.
-        Compares::Cores | Compares::Beside | Compares::ButOne | Compares::Newer => Vec::new(),
+        Compares::Cores | Compares::Beside | Compares::LeaveOneOut | Compares::Newer => Vec::new(),
         // A curve's words are its own (`latency_curves`).
         Compares::Loaded => Vec::new(),
     };
