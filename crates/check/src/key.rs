@@ -15,7 +15,7 @@ use topo::running::{Who, environment};
 /// The key of this process's launch on this node.
 pub fn key(launch: &Launch) -> String {
     let variable = |name: &str| std::env::var(name).ok();
-    of(launch.launcher, &variable, starter(), || control_socket().unwrap_or_else(|| format!("c{}", parent_id())))
+    key_of(launch.launcher, &variable, starter(), || control_socket().unwrap_or_else(|| format!("c{}", parent_id())))
 }
 
 /// The process that started this launch's ranks on this node, where it can be seen.
@@ -40,7 +40,7 @@ fn control_socket() -> Option<String> {
     meta.file_type().is_socket().then(|| format!("s{}", meta.ino()))
 }
 
-fn of(
+fn key_of(
     launcher: Launcher,
     variable: &dyn Fn(&str) -> Option<String>,
     starter: Option<u32>,
@@ -71,15 +71,19 @@ mod tests {
     #[test]
     fn a_launch_goes_by_its_launchers_name_for_it_and_by_who_started_it_here() {
         let no = String::new;
-        assert_eq!(of(Launcher::Srun, &slurm, Some(4711), no), "7-0-n0-p4711");
-        assert_eq!(of(Launcher::Srun, &slurm, None, no), "7-0-n0");
-        assert_eq!(of(Launcher::Hydra, &|_| None, Some(4711), no), "p4711");
-        assert_eq!(of(Launcher::Hydra, &|_| Some(String::new()), None, || "c9".to_owned()), "c9", "never an empty one");
+        assert_eq!(key_of(Launcher::Srun, &slurm, Some(4711), no), "7-0-n0-p4711");
+        assert_eq!(key_of(Launcher::Srun, &slurm, None, no), "7-0-n0");
+        assert_eq!(key_of(Launcher::Hydra, &|_| None, Some(4711), no), "p4711");
+        assert_eq!(
+            key_of(Launcher::Hydra, &|_| Some(String::new()), None, || "c9".to_owned()),
+            "c9",
+            "never an empty one"
+        );
     }
 
     #[test]
     fn a_variable_gives_plain_letters_and_not_too_many() {
-        assert_eq!(of(Launcher::Mpirun, &slurm, Some(1), String::new), "a_.._b_c-p1");
+        assert_eq!(key_of(Launcher::Mpirun, &slurm, Some(1), String::new), "a_.._b_c-p1");
         assert_eq!(plain(&"x".repeat(500)).len(), 80);
     }
 }

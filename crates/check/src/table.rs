@@ -87,7 +87,7 @@ pub fn table(shown: &NodeTable<'_>) -> String {
     }
     let has_nic = shown.nics.iter().any(Option::is_some);
     let heads = ["who", "PUs", "NUMA", "memory", "pages", "GPU", "locality", "NIC"].map(str::to_owned);
-    let (told, folded) = told(shown);
+    let (told, folded) = rows_shown(shown);
     let rows = told.iter().map(|rank| {
         let (seen, judged) = (&shown.seen[*rank], &shown.judgement.ranks[*rank]);
         let nic = shown.nics.get(*rank).and_then(Option::as_ref);
@@ -222,7 +222,7 @@ pub fn sent_elsewhere(seen: &[ObservedRank], nics: &[Option<NearNic>]) -> usize 
 }
 
 /// The ranks that have a row, the wrong ones first, and the line that stands for the others.
-fn told(shown: &NodeTable<'_>) -> (Vec<usize>, Option<String>) {
+fn rows_shown(shown: &NodeTable<'_>) -> (Vec<usize>, Option<String>) {
     let all: Vec<usize> = (0..shown.seen.len()).collect();
     if all.len() <= ROWS {
         return (all, None);

@@ -147,11 +147,16 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
 
 /// What the table says of these on the small machine, with these adapters.
 fn shown(seen: &[ObservedRank], nics: &[Option<NearNic>], threads: bool, missing: &str) -> String {
-    told(seen, nics, (threads, false), missing)
+    table_of(seen, nics, (threads, false), missing)
 }
 
 /// The same, with each rank's adapter on demand.
-fn told(seen: &[ObservedRank], nics: &[Option<NearNic>], (threads, adapters): (bool, bool), missing: &str) -> String {
+fn table_of(
+    seen: &[ObservedRank],
+    nics: &[Option<NearNic>],
+    (threads, adapters): (bool, bool),
+    missing: &str,
+) -> String {
     let topology = machine();
     let observed: Vec<_> = seen.iter().map(|seen| seen.observed(&topology)).collect();
     let judgement = judge(&topology, &pool(seen), &observed);
@@ -222,7 +227,7 @@ fn of_each_rank_it_is_said_which_adapter_is_near_and_which_one_its_variables_nam
     };
     let seen = [with(0, Some("mlx5_0:1")), with(1, Some("mlx5_3:1")), with(2, None), with(3, Some("mlx5_0:1"))];
     let nics = [Some(near("mlx5_0")), Some(near("mlx5_0")), Some(near("mlx5_0")), None];
-    let text = told(&seen, &nics, (false, true), "");
+    let text = table_of(&seen, &nics, (false, true), "");
     for words in [
         "; 1 rank is told to use an adapter that is not the near one\n",
         "\nrank 0: mlx5_0 (PIX) is near its GPU, and UCX_NET_DEVICES=mlx5_0:1 agrees\n",
@@ -232,7 +237,7 @@ fn of_each_rank_it_is_said_which_adapter_is_near_and_which_one_its_variables_nam
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let silent = told(&seen, &nics, (false, false), "");
+    let silent = table_of(&seen, &nics, (false, false), "");
     assert!(!silent.contains("(PIX)") && !silent.contains("told"), "{silent}");
 }
 

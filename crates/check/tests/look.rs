@@ -18,7 +18,7 @@ fn asked(whom: Whom) -> CheckRequest {
 
 /// Rank `rank` of two that nobody launched.
 fn of_two(rank: usize) -> Result<CheckRequest, launchers::NoSuchRank> {
-    Ok(asked(Whom::Launch(Launch::sensed(|_| None).told(Some(rank), Some(2))?)))
+    Ok(asked(Whom::Launch(Launch::sensed(|_| None).with_numbers_of_user(Some(rank), Some(2))?)))
 }
 
 #[test]

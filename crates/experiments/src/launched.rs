@@ -79,8 +79,9 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
     let (mut witness, mut patience) = (None, None);
     let started = start(launch, limit, None, say, &mut |library| {
         if launch.speaks() {
-            witness = StartWatchdog::set(&start_watchdog::words(launch, library), Stdio::inherit());
-            patience = SlowStartNotice::begin(slow_start_notice::LONG, slow_start_notice::words(launch, library), say);
+            witness = StartWatchdog::set(&start_watchdog::sentence(launch, library), Stdio::inherit());
+            patience =
+                SlowStartNotice::begin(slow_start_notice::LONG, slow_start_notice::sentence(launch, library), say);
         }
     });
     patience.into_iter().for_each(SlowStartNotice::end);

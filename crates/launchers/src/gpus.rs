@@ -23,15 +23,15 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     match (given, shown) {
         (Some(Err(why)), None) => unknown(why.clone()),
         (Some(Err(why)), Some(_)) => unknown(format!("{why}; what the program's variables name depends on it")),
-        (Some(Ok(given)), None) => of(process, given, "the line gives it this GPU".to_owned()),
+        (Some(Ok(given)), None) => usable_at(process, given, "the line gives it this GPU".to_owned()),
         (Some(Ok(given)), Some((shown, text))) if *given == all || *given == shown => {
-            of(process, &shown, format!("it is shown {text}"))
+            usable_at(process, &shown, format!("it is shown {text}"))
         }
         (Some(Ok(_)), Some((_, text))) => unknown(format!(
             "the launcher gives it GPUs of its own and {text} chooses again: whether that counts from them depends on how the site confines GPUs"
         )),
-        (None, Some((shown, text))) => of(process, &shown, format!("it is shown {text}")),
-        (None, None) => of(process, &all, "nothing hides one".to_owned()),
+        (None, Some((shown, text))) => usable_at(process, &shown, format!("it is shown {text}")),
+        (None, None) => usable_at(process, &all, "nothing hides one".to_owned()),
     }
 }
 
@@ -99,7 +99,7 @@ fn unknown(reason: String) -> UsableGpus {
 }
 
 /// The GPUs of these indices, and those of them that are not there.
-fn of(process: &Process<'_>, asked: &[usize], reason: String) -> UsableGpus {
+fn usable_at(process: &Process<'_>, asked: &[usize], reason: String) -> UsableGpus {
     let topology = process.topology;
     let (mut devices, mut missing) = (Vec::new(), Vec::new());
     for index in asked {

@@ -31,7 +31,7 @@ pub fn host_list(text: &str) -> Vec<String> {
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, HostListError> {
     let mut all = Vec::new();
     for name in items(text)? {
-        all.extend(one(name)?);
+        all.extend(expanded_names(name)?);
         if all.len() > MOST {
             return Err(HostListError::TooMany(text.to_owned()));
         }
@@ -62,10 +62,10 @@ fn items(text: &str) -> Result<Vec<&str>, HostListError> {
 }
 
 /// One name with its brackets.
-fn one(name: &str) -> Result<Vec<String>, HostListError> {
+fn expanded_names(name: &str) -> Result<Vec<String>, HostListError> {
     let Some((before, rest)) = name.split_once('[') else { return Ok(vec![name.to_owned()]) };
     let (inside, behind) = rest.split_once(']').ok_or_else(|| HostListError::Bracket(name.to_owned()))?;
-    let ends = one(behind)?;
+    let ends = expanded_names(behind)?;
     let mut all = Vec::new();
     for range in inside.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

@@ -77,7 +77,7 @@ impl Launch {
     ///
     /// # Errors
     /// [`NoSuchRank`].
-    pub fn told(self, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, NoSuchRank> {
+    pub fn with_numbers_of_user(self, rank: Option<usize>, ranks: Option<usize>) -> Result<Self, NoSuchRank> {
         let (local_rank, local_size) = (rank.or(self.local_rank), ranks.or(self.local_size));
         if let (Some(rank), Some(size)) = (rank, local_size)
             && rank >= size
@@ -120,18 +120,18 @@ mod tests {
 
     #[test]
     fn what_the_user_says_of_the_launch_fills_in_what_no_launcher_says() -> Result<(), NoSuchRank> {
-        let told = Launch::ALONE.told(Some(1), Some(2))?;
+        let told = Launch::ALONE.with_numbers_of_user(Some(1), Some(2))?;
         assert_eq!((told.local_rank, told.local_size, told.rank), (Some(1), Some(2), Some(1)));
         assert!(!told.is_alone() && told.size == LaunchSize::AtLeast(2), "so that it is never one run of several");
-        assert_eq!(Launch::ALONE.told(None, None)?, Launch::ALONE);
+        assert_eq!(Launch::ALONE.with_numbers_of_user(None, None)?, Launch::ALONE);
         let of_srun = Launch { launcher: Launcher::Srun, size: LaunchSize::Known(8), rank: Some(5), ..Launch::ALONE };
-        let told = of_srun.told(Some(1), Some(4))?;
+        let told = of_srun.with_numbers_of_user(Some(1), Some(4))?;
         assert_eq!(
             (told.size, told.rank, told.local_rank),
             (LaunchSize::Known(8), Some(5), Some(1)),
             "srun knows the whole"
         );
-        assert_eq!(Launch::ALONE.told(Some(2), Some(2)), Err(NoSuchRank { rank: 2, size: 2 }));
+        assert_eq!(Launch::ALONE.with_numbers_of_user(Some(2), Some(2)), Err(NoSuchRank { rank: 2, size: 2 }));
         Ok(())
     }
 }

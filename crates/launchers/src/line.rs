@@ -79,7 +79,7 @@ pub fn read(line: &str, topology: &Topology) -> Result<Launched, LineError> {
 pub fn read_at(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
     match processes(line, topology) {
         Some(launched) => launched,
-        None => one(line, topology, site),
+        None => read_one(line, topology, site),
     }
 }
 
@@ -101,7 +101,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
     let mut ranks = Vec::with_capacity(lines.len());
     let mut notes: Vec<String> = Vec::new();
     for line in lines {
-        let launched = match one(line, topology, &SlurmFiles::default()) {
+        let launched = match read_one(line, topology, &SlurmFiles::default()) {
             Ok(launched) if launched.launcher == Launcher::Nobody => launched,
             Ok(_) => {
                 let what = "of several lines each is to start one process: write the line of one launcher";
@@ -119,7 +119,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
 }
 
 /// Reads one line.
-fn one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
+fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launched, LineError> {
     let started = pasted(line, process(topology, Launcher::Nobody, &BTreeMap::new()))?;
     let Some(launch) = launch_of(&started)? else { return alone(started) };
     let (outer, words) = launch;

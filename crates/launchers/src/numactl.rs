@@ -77,7 +77,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
             }
             continue;
         }
-        let mut named = || nodes.of(one, &mut same);
+        let mut named = || nodes.named_by(one, &mut same);
         let mode = match one.name {
             "C" | "physcpubind" => {
                 bound = Some(Ok(chosen(one, &allowed)?));
@@ -152,7 +152,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(&self, option: &Given<'_>, same: &mut Option<IdSet>) -> Result<IdSet, LineError> {
+    fn named_by(&self, option: &Given<'_>, same: &mut Option<IdSet>) -> Result<IdSet, LineError> {
         let (name, value) = (format!("numactl {}", option.spelled()), option.value());
         if ["netdev:", "file:", "ip:", "block:", "pci:"].iter().any(|kind| value.contains(kind)) {
             let what =

@@ -23,7 +23,7 @@ fn own(name: &str) -> Result<Topology, topo::TopoError> {
     topo::from_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{name}.xml")))
 }
 
-fn said(topology: &Topology, dialect: Dialect, situation: &Situation) -> Result<Saying, Box<dyn Error>> {
+fn saying(topology: &Topology, dialect: Dialect, situation: &Situation) -> Result<Saying, Box<dyn Error>> {
     Ok(say(topology, &recommend(topology, &Ask::default())?, dialect, situation))
 }
 
@@ -232,7 +232,7 @@ fn shellcheck_finds_nothing_in_the_wrapper() -> Outcome {
         ["lumi-g-low-noise", "gh200-quad", "dgx-a100", "vm-one-node", "cpu-only", "hostile-names", "memory-apart"]
     {
         let path = folder.path().join(format!("{name}.sh"));
-        executable(&path, &format!("{}\n", said(&own(name)?, Dialect::Wrapper, &Situation::default())?.text))?;
+        executable(&path, &format!("{}\n", saying(&own(name)?, Dialect::Wrapper, &Situation::default())?.text))?;
         match Command::new("shellcheck").arg(&path).output() {
             Err(error) => {
                 skipped(&format!("shellcheck of the wrapper: {error}"));
@@ -270,7 +270,7 @@ fn a_gpu_is_shown_by_its_place_among_its_vendors() -> Outcome {
     // HIP reads these after ROCr has renumbered: "4" of a longer list would leave nothing of one GPU.
     assert!(visible(&topology, &Target::gpus_of(&topology)[1]).cleared.contains(&"HIP_VISIBLE_DEVICES"));
     let lumi = own("lumi-g")?;
-    let script = said(&lumi, Dialect::Wrapper, &Situation::default())?.text;
+    let script = saying(&lumi, Dialect::Wrapper, &Situation::default())?.text;
     assert_eq!(script.matches("unset HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL").count(), 8);
     let hostile = Target { uuid: Some("MIG-1;reboot".to_owned()), ..Target::gpus_of(&topology)[0].clone() };
     assert_eq!(visible(&topology, &hostile).variables[1].1, "0", "what is no UUID never comes into a script");
@@ -301,13 +301,13 @@ fn the_wrapper_runs_nothing_on_another_host_than_its_uuids_are_of() -> Outcome {
 
 #[test]
 fn numactl_and_taskset_select_the_gpu_too() -> Outcome {
-    let taskset = said(&own("dgx-a100")?, Dialect::Taskset, &Situation::default())?.text;
+    let taskset = saying(&own("dgx-a100")?, Dialect::Taskset, &Situation::default())?.text;
     let first = taskset.lines().next().unwrap_or_default();
     assert!(
         first.starts_with("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0 taskset -c 48-55 PROGRAM"),
         "{first}"
     );
-    let numactl = said(&own("lumi-g")?, Dialect::Numactl, &Situation::default())?.text;
+    let numactl = saying(&own("lumi-g")?, Dialect::Numactl, &Situation::default())?.text;
     let last = numactl.lines().last().unwrap_or_default();
     assert!(last.starts_with("env -u HIP_VISIBLE_DEVICES -u CUDA_VISIBLE_DEVICES -u GPU_DEVICE_ORDINAL "), "{last}");
     assert!(last.contains("ROCR_VISIBLE_DEVICES=7 numactl --physcpubind=40-47 "), "{last}");
@@ -358,14 +358,14 @@ fn what_cannot_work_on_a_part_of_a_node_is_said_with_what_can() -> Outcome {
     let part = Situation { owns_node: Some(false), ..Situation::default() };
     let whole = Situation { owns_node: Some(true), ..Situation::default() };
     for dialect in [Dialect::SrunMapCpu, Dialect::SrunMaskCpu, Dialect::GpuBind] {
-        let why = said(&lumi, dialect, &part)?.cannot.ok_or("said to work")?;
+        let why = saying(&lumi, dialect, &part)?.cannot.ok_or("said to work")?;
         assert!(why.contains("does not own the whole node") && why.contains("--exclusive"), "{why}");
         assert!(why.contains("numabench exec"), "{why}");
-        assert_eq!(said(&lumi, dialect, &whole)?.cannot, None);
-        assert!(said(&lumi, dialect, &Situation::default())?.remarks[..].iter().any(|r| r.contains("--exclusive")));
+        assert_eq!(saying(&lumi, dialect, &whole)?.cannot, None);
+        assert!(saying(&lumi, dialect, &Situation::default())?.remarks[..].iter().any(|r| r.contains("--exclusive")));
     }
     for dialect in [Dialect::Numactl, Dialect::Wrapper, Dialect::Mpich] {
-        assert_eq!(said(&lumi, dialect, &part)?.cannot, None, "{dialect}");
+        assert_eq!(saying(&lumi, dialect, &part)?.cannot, None, "{dialect}");
     }
     Ok(())
 }
@@ -375,11 +375,11 @@ fn ranks_cut_off_from_each_others_gpus_are_told_what_breaks_and_the_way_out() ->
     let lumi = own("lumi-g-low-noise")?;
     let confined = Situation { gpus_are_confined: Some(true), ..Situation::default() };
     for dialect in [Dialect::SrunMapCpu, Dialect::SrunMaskCpu, Dialect::GpuBind, Dialect::Wrapper] {
-        let remarks = said(&lumi, dialect, &confined)?.remarks;
+        let remarks = saying(&lumi, dialect, &confined)?.remarks;
         let told = remarks.iter().filter(|remark| remark.contains("--gres-flags=allow-task-sharing")).count();
         assert_eq!(told, 1, "{dialect}: {remarks:?}");
     }
-    let unknown = said(&lumi, Dialect::GpuBind, &Situation::default())?.remarks;
+    let unknown = saying(&lumi, Dialect::GpuBind, &Situation::default())?.remarks;
     assert!(unknown.iter().any(|remark| remark.starts_with("where the site confines devices")), "{unknown:?}");
     Ok(())
 }
@@ -387,11 +387,11 @@ fn ranks_cut_off_from_each_others_gpus_are_told_what_breaks_and_the_way_out() ->
 #[test]
 fn gpu_bind_is_said_as_the_slurm_at_hand_has_it_and_not_without_gpus() -> Outcome {
     let lumi = own("lumi-g-low-noise")?;
-    let of = |slurm| said(&lumi, Dialect::GpuBind, &Situation { slurm, ..Situation::default() });
+    let of = |slurm| saying(&lumi, Dialect::GpuBind, &Situation { slurm, ..Situation::default() });
     assert!(of(Some((22, 5)))?.text.ends_with("--gpu-bind=map_gpu:4,5,2,3,6,7,0,1"));
     assert!(of(Some((24, 5)))?.text.ends_with("--gpu-bind=map:4,5,2,3,6,7,0,1"));
     assert!(of(None)?.remarks.iter().any(|remark| remark.contains("map_gpu:")));
-    let without = said(&own("cpu-only")?, Dialect::GpuBind, &Situation::default())?;
+    let without = saying(&own("cpu-only")?, Dialect::GpuBind, &Situation::default())?;
     assert!(without.text.is_empty() && without.cannot.is_some_and(|why| why.contains("not every rank has a GPU")));
     Ok(())
 }
@@ -432,7 +432,7 @@ fn every_dialect_is_read_by_the_name_it_prints_and_says_something_of_every_machi
     for entry in std::fs::read_dir(&folder)? {
         let topology = topo::from_xml(&entry?.path())?;
         for dialect in Dialect::ALL {
-            let saying = said(&topology, dialect, &Situation::default())?;
+            let saying = saying(&topology, dialect, &Situation::default())?;
             assert!(!saying.text.is_empty() || saying.cannot.is_some(), "{saying:?}");
             assert!(!saying.text.ends_with('\n') && !saying.text.contains('\u{9b}'), "{saying:?}");
         }

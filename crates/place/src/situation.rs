@@ -6,7 +6,7 @@ use topo::Survey;
 use crate::request::PlaceRequest;
 
 /// The situation of this process.
-pub fn of(asked: &PlaceRequest, survey: &Survey) -> Situation {
+pub fn situation(asked: &PlaceRequest, survey: &Survey) -> Situation {
     let step = survey.step.as_ref().filter(|_| asked.input.is_none());
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
 }

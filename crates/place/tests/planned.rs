@@ -34,7 +34,7 @@ fn document(asked: &PlaceRequest, survey: &Survey, found: &Candidates) -> report
     let started_at = "2026-01-01T00:00:00.000Z".to_owned();
     let elapsed = Duration::from_secs(1);
     let command = Invocation { tool, argv: Vec::new(), started_at, elapsed, from: None, json: None, launcher: None };
-    build(asked, command, survey, found, &situation::of(asked, survey))
+    build(asked, command, survey, found, &situation::situation(asked, survey))
 }
 
 #[test]

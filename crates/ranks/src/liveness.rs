@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    fn of(pid: u32) -> ProcessIdentity {
+    fn identity_of(pid: u32) -> ProcessIdentity {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
         ProcessIdentity { pid, start: parse(&stat).expect("a line of proc").1, ..ProcessIdentity::own() }
     }
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(me.liveness(me, false), Liveness::Alive);
 
         let mut child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("sleep runs");
-        let it = of(child.id());
+        let it = identity_of(child.id());
         assert_eq!(it.liveness(me, false), Liveness::Alive);
         child.kill().expect("killed");
         let a_moment = std::time::Instant::now() + std::time::Duration::from_secs(10);

@@ -67,17 +67,17 @@ impl Processes {
 /// The ranks of this process's node, in order.
 fn neighbours(comm: &mut Communicator, deadline: Deadline) -> Result<Vec<usize>, RendezvousError> {
     let mine = comm.place();
-    let places = comm.gather(&words(&[mine.node, mine.node_rank, mine.node_size]), deadline.most_of_it())?;
+    let places = comm.gather(&to_bytes(&[mine.node, mine.node_rank, mine.node_size]), deadline.most_of_it())?;
     let nodes = places.map(|places| by_node(mine, &places));
     let answer = comm.scatter(
         |rank| match &nodes {
-            Some(Ok((nodes, node_of))) => well(&words(&nodes[node_of[rank]])),
+            Some(Ok((nodes, node_of))) => well(&to_bytes(&nodes[node_of[rank]])),
             Some(Err(why)) => ill(why),
             None => Vec::new(),
         },
         deadline,
     )?;
-    Ok(numbers(read(&answer)?))
+    Ok(from_bytes(read(&answer)?))
 }
 
 type Nodes = (Vec<Vec<usize>>, Vec<usize>);
@@ -93,7 +93,7 @@ fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, Stri
     let mut node_of = Vec::with_capacity(launch.size);
     let mut sizes = Vec::with_capacity(launch.size);
     for (rank, place) in places.iter().enumerate() {
-        let [node, node_rank, node_size] = numbers(place.as_deref().unwrap_or_default())[..] else {
+        let [node, node_rank, node_size] = from_bytes(place.as_deref().unwrap_or_default())[..] else {
             return Err(format!("rank {rank} runs another version of numabench: run the same one on all ranks"));
         };
         let Some(ranks) = nodes.get_mut(node).filter(|ranks| ranks.len() == node_rank) else {
@@ -202,11 +202,11 @@ fn read(answer: &[u8]) -> Result<&[u8], RendezvousError> {
     }
 }
 
-fn words(numbers: &[usize]) -> Vec<u8> {
+fn to_bytes(numbers: &[usize]) -> Vec<u8> {
     numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect()
 }
 
-fn numbers(bytes: &[u8]) -> Vec<usize> {
+fn from_bytes(bytes: &[u8]) -> Vec<usize> {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().map(|&word| usize::try_from(u64::from_le_bytes(word)).unwrap_or(usize::MAX)).collect()
 }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn places(of: &[[usize; 3]]) -> Vec<Option<Vec<u8>>> {
-        of.iter().map(|place| Some(words(place))).collect()
+        of.iter().map(|place| Some(to_bytes(place))).collect()
     }
 
     #[test]

@@ -152,12 +152,12 @@ fn heard<U: DeserializeOwned>(all: &[Option<Vec<u8>>], codes: Codes) -> Result<V
     }
     match refused.first() {
         None => Ok(well),
-        Some((_, first)) => Err(Stopped { exit: first.exit, message: Some(told(&refused, all.len())) }),
+        Some((_, first)) => Err(Stopped { exit: first.exit, message: Some(refusal_sentence(&refused, all.len())) }),
     }
 }
 
 /// The troubles, each once with who has it.
-fn told(refused: &[(u32, ProcessRefusal)], size: usize) -> String {
+fn refusal_sentence(refused: &[(u32, ProcessRefusal)], size: usize) -> String {
     let mut by_message: BTreeMap<&str, Vec<(u32, &str)>> = BTreeMap::new();
     for (rank, trouble) in refused {
         by_message.entry(&trouble.message).or_default().push((*rank, &trouble.host));

@@ -42,7 +42,7 @@ impl SlowStartNotice {
 }
 
 /// What is said of a launch whose MPI takes long to start.
-pub fn words(launch: &Launch, library: &str) -> String {
+pub fn sentence(launch: &Launch, library: &str) -> String {
     format!(
         "still in MPI_Init of {library} after {} s; {} offers it {}. If it does not go on, end it; {}",
         LONG.as_secs(),
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_start_that_takes_long_is_said_once_and_a_quick_one_is_not() -> Result<(), &'static str> {
         let launch = Launch { launcher: Launcher::Srun, interface: Interface::Pmix, ..Launch::ALONE };
-        let begin = |limit| SlowStartNotice::begin(limit, words(&launch, "MPICH 4.3.0"), count).ok_or("no thread");
+        let begin = |limit| SlowStartNotice::begin(limit, sentence(&launch, "MPICH 4.3.0"), count).ok_or("no thread");
         begin(Duration::from_secs(3600))?.end();
         assert_eq!(SAID.load(Ordering::SeqCst), 0, "it ended at once, and said nothing");
         let slow = begin(Duration::ZERO)?;

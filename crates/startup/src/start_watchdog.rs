@@ -39,7 +39,7 @@ impl StartWatchdog {
 }
 
 /// What is said of a launch whose MPI ends its processes.
-pub fn words(launch: &Launch, library: &str) -> String {
+pub fn sentence(launch: &Launch, library: &str) -> String {
     format!(
         "numabench: error: this process ended, or was ended, inside of MPI_Init of {library}, before anything was measured; {} offers it {}. What MPI said of it stands above.\n  \
          {}. With MPICH_GPU_SUPPORT_ENABLED=1 the site's module for the GPU must be loaded.\n  \
@@ -68,7 +68,7 @@ mod tests {
     fn it_speaks_when_the_process_ends_without_the_line_and_is_silent_after_it() -> std::io::Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("said");
-        let words = words(&Launch { launcher: Launcher::Srun, ..Launch::ALONE }, "MPICH 4.3.0");
+        let words = sentence(&Launch { launcher: Launcher::Srun, ..Launch::ALONE }, "MPICH 4.3.0");
         let set = || Ok::<_, std::io::Error>(StartWatchdog::set(&words, File::create(&path)?.into()));
         let Some(mut gone) = set()? else { return Ok(()) };
         // What the end of this process would do.

@@ -11,7 +11,7 @@ impl Launch {
     /// The launch that these variables tell of. An empty value counts as none.
     pub fn sensed(value_of: impl Fn(&str) -> Option<String>) -> Self {
         let variables = LauncherVariables::new(&value_of);
-        let mut found = Launcher::ALL.iter().filter_map(|launcher| of(&variables, *launcher));
+        let mut found = Launcher::ALL.iter().filter_map(|launcher| launch_by(&variables, *launcher));
         let inner = found.next().unwrap_or(Self::ALONE);
         let Some(counts_inside) = inner.launcher.facts().counts_inside else { return inner };
         let around = found.next().unwrap_or(Self::ALONE);
@@ -21,7 +21,7 @@ impl Launch {
 }
 
 /// The launch of this launcher, where its variables are there.
-fn of(variables: &LauncherVariables<'_>, launcher: Launcher) -> Option<Launch> {
+fn launch_by(variables: &LauncherVariables<'_>, launcher: Launcher) -> Option<Launch> {
     let (size, rank) = match (launcher.facts().sensed)(variables)? {
         Sensed::OneOf(size, rank) => (size, variables.number(rank)),
         Sensed::Alone => return Some(Launch::ALONE),
@@ -77,7 +77,7 @@ mod tests {
         Launch::sensed(|name| pairs.iter().rev().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
     }
 
-    fn told(texts: &[&str]) -> (Launcher, LaunchSize, Option<usize>, Interface) {
+    fn sensed_facts(texts: &[&str]) -> (Launcher, LaunchSize, Option<usize>, Interface) {
         let launch = sensed(texts);
         (launch.launcher, launch.size, launch.rank, launch.interface)
     }
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn srun_and_what_it_offers_are_told_apart() {
-        assert_eq!(told(&[STEP]), two(Launcher::Srun, Interface::None));
-        assert_eq!(told(&[STEP, PMI2]), two(Launcher::Srun, Interface::Pmi2));
-        assert_eq!(told(&[STEP, PMIX]), two(Launcher::Srun, Interface::Pmix));
-        assert_eq!(told(&[STEP, SHASTA]), two(Launcher::Srun, Interface::Cray), "not PALS");
+        assert_eq!(sensed_facts(&[STEP]), two(Launcher::Srun, Interface::None));
+        assert_eq!(sensed_facts(&[STEP, PMI2]), two(Launcher::Srun, Interface::Pmi2));
+        assert_eq!(sensed_facts(&[STEP, PMIX]), two(Launcher::Srun, Interface::Pmix));
+        assert_eq!(sensed_facts(&[STEP, SHASTA]), two(Launcher::Srun, Interface::Cray), "not PALS");
         assert!(sensed(&[STEP, "SLURM_PTY_PORT=45137"]).pseudo_terminal);
         assert!(!sensed(&[STEP]).pseudo_terminal);
         assert!(sensed(&[STEP, PMI2, "OMPI_MCA_pmix=s2"]).open_mpi_with_pmi);
@@ -125,61 +125,68 @@ mod tests {
     #[test]
     fn what_an_outer_step_offered_is_not_offered_by_the_inner_one() {
         let inner = "SLURM_STEP_ID=1";
-        assert_eq!(told(&[STEP, PMIX, inner]), two(Launcher::Srun, Interface::None));
-        assert_eq!(told(&[STEP, PMI2, inner]), two(Launcher::Srun, Interface::None));
+        assert_eq!(sensed_facts(&[STEP, PMIX, inner]), two(Launcher::Srun, Interface::None));
+        assert_eq!(sensed_facts(&[STEP, PMI2, inner]), two(Launcher::Srun, Interface::None));
         assert_eq!(
-            told(&[STEP, PMIX, "PMIX_NAMESPACE=prterun-7"]),
+            sensed_facts(&[STEP, PMIX, "PMIX_NAMESPACE=prterun-7"]),
             two(Launcher::Srun, Interface::Pmix),
             "a form not known"
         );
-        assert_eq!(told(&[STEP, PMIX, inner, "SLURM_HET_SIZE=2"]), two(Launcher::Srun, Interface::Pmix));
+        assert_eq!(sensed_facts(&[STEP, PMIX, inner, "SLURM_HET_SIZE=2"]), two(Launcher::Srun, Interface::Pmix));
         assert_eq!(sensed(&[PMIX]), Launch::ALONE, "a batch script submitted from a step");
     }
 
     #[test]
     fn mpirun_and_hydra_come_before_the_step_of_their_daemons() {
         for around in ["", BATCH, DAEMON, "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1"] {
-            assert_eq!(told(&[around, MPIRUN]), two(Launcher::Mpirun, Interface::Pmix), "{around}");
-            assert_eq!(told(&[around, HYDRA]), two(Launcher::Hydra, Interface::Pmi1), "{around}");
+            assert_eq!(sensed_facts(&[around, MPIRUN]), two(Launcher::Mpirun, Interface::Pmix), "{around}");
+            assert_eq!(sensed_facts(&[around, HYDRA]), two(Launcher::Hydra, Interface::Pmi1), "{around}");
         }
-        assert_eq!(told(&[DAEMON, "PMIX_NAMESPACE=slurm.pmix.8.0 PMIX_RANK=0", HYDRA]).3, Interface::Pmi1);
+        assert_eq!(sensed_facts(&[DAEMON, "PMIX_NAMESPACE=slurm.pmix.8.0 PMIX_RANK=0", HYDRA]).3, Interface::Pmi1);
         let jsm = "JSM_NAMESPACE_SIZE=2 JSM_NAMESPACE_RANK=1";
-        assert_eq!(told(&[MPIRUN, jsm]), two(Launcher::Jsrun, Interface::Pmix));
+        assert_eq!(sensed_facts(&[MPIRUN, jsm]), two(Launcher::Jsrun, Interface::Pmix));
     }
 
     #[test]
     fn flux_comes_before_the_srun_that_started_its_instance() {
         let task = "FLUX_URI=local:///x FLUX_JOB_SIZE=2 FLUX_TASK_RANK=1 PMI_FD=20 PMI_RANK=1 PMI_SIZE=2";
-        assert_eq!(told(&[STEP, task]), two(Launcher::Flux, Interface::Pmi1));
-        assert_eq!(told(&[STEP, task, "PALS_APINFO=/x PALS_RANKID=1"]).3, Interface::Cray);
+        assert_eq!(sensed_facts(&[STEP, task]), two(Launcher::Flux, Interface::Pmi1));
+        assert_eq!(sensed_facts(&[STEP, task, "PALS_APINFO=/x PALS_RANKID=1"]).3, Interface::Cray);
         assert!(sensed(&[STEP, "FLUX_URI=local:///x"]).is_alone(), "the instance's own script");
     }
 
     #[test]
     fn pals_says_the_size_or_at_least_a_part_of_it() {
         let pals = "PALS_RANKID=1 PALS_LOCAL_RANKID=1 PALS_LOCAL_SIZE=2 PALS_NODEID=0";
-        assert_eq!(told(&[pals, "PMI_SIZE=2"]), two(Launcher::Pals, Interface::Cray));
+        assert_eq!(sensed_facts(&[pals, "PMI_SIZE=2"]), two(Launcher::Pals, Interface::Cray));
         let pmix = "PMI_SIZE= PMIX_NAMESPACE=x PMIX_RANK=1";
-        assert_eq!(told(&[pals, pmix]), (Launcher::Pals, LaunchSize::AtLeast(2), Some(1), Interface::Pmix));
-        assert_eq!(told(&[pals, "PALS_RANKID=11"]).1, LaunchSize::AtLeast(12));
-        assert_eq!(told(&[pals, "PMI_SIZE=24 MPI_LOCALNRANKS=2"]).0, Launcher::Pals, "a script's shim is no Hydra");
+        assert_eq!(sensed_facts(&[pals, pmix]), (Launcher::Pals, LaunchSize::AtLeast(2), Some(1), Interface::Pmix));
+        assert_eq!(sensed_facts(&[pals, "PALS_RANKID=11"]).1, LaunchSize::AtLeast(12));
+        assert_eq!(
+            sensed_facts(&[pals, "PMI_SIZE=24 MPI_LOCALNRANKS=2"]).0,
+            Launcher::Pals,
+            "a script's shim is no Hydra"
+        );
     }
 
     #[test]
     fn other_launchers_are_known_by_what_they_speak() {
-        assert_eq!(told(&["PMI_SIZE=2 PMI_RANK=1 PMI_PORT=h:1"]), two(Launcher::Pmi, Interface::Pmi1));
-        assert_eq!(told(&["MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1"]), two(Launcher::Pmi, Interface::None));
+        assert_eq!(sensed_facts(&["PMI_SIZE=2 PMI_RANK=1 PMI_PORT=h:1"]), two(Launcher::Pmi, Interface::Pmi1));
+        assert_eq!(sensed_facts(&["MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1"]), two(Launcher::Pmi, Interface::None));
         let prterun = (Launcher::Pmix, LaunchSize::AtLeast(2), Some(1), Interface::Pmix);
-        assert_eq!(told(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=1"]), prterun);
+        assert_eq!(sensed_facts(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=1"]), prterun);
         assert!(!sensed(&["PMIX_NAMESPACE=prterun-7 PMIX_RANK=0"]).is_alone(), "nobody says that it is");
     }
 
     #[test]
     fn a_rank_beyond_the_size_makes_the_size_unknown() {
-        assert_eq!(told(&[STEP, "SLURM_PROCID=5"]).1, LaunchSize::AtLeast(6));
-        assert_eq!(told(&["OMPI_COMM_WORLD_SIZE=4"]), (Launcher::Mpirun, LaunchSize::Known(4), None, Interface::None));
+        assert_eq!(sensed_facts(&[STEP, "SLURM_PROCID=5"]).1, LaunchSize::AtLeast(6));
         assert_eq!(
-            told(&[STEP, "SLURM_PROCID=18446744073709551615"]),
+            sensed_facts(&["OMPI_COMM_WORLD_SIZE=4"]),
+            (Launcher::Mpirun, LaunchSize::Known(4), None, Interface::None)
+        );
+        assert_eq!(
+            sensed_facts(&[STEP, "SLURM_PROCID=18446744073709551615"]),
             (Launcher::Srun, LaunchSize::Known(2), None, Interface::None)
         );
         assert!(sensed(&["OMPI_COMM_WORLD_SIZE=18446744073709551615"]).is_alone());

@@ -114,7 +114,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         }
     }
     let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
-    let places = Sets::of(topology, &pool, cores, gpus);
+    let places = Sets::all_of_node(topology, &pool, cores, gpus);
     // Without -r a host takes as many as fit.
     let fitting = places.len();
     let here = per_host.unwrap_or(fitting).min(sets.unwrap_or(usize::MAX)).max(1);
@@ -148,7 +148,7 @@ struct Sets;
 
 impl Sets {
     /// As many as the node has, each within a package.
-    fn of(topology: &Topology, pool: &IdSet, cores: Option<usize>, gpus: usize) -> Vec<Set> {
+    fn all_of_node(topology: &Topology, pool: &IdSet, cores: Option<usize>, gpus: usize) -> Vec<Set> {
         let packages = Part::Package.all(topology, pool);
         let Some(each) = cores else {
             return vec![(Part::Core.all(topology, pool), (0..gpus.min(topology.gpus.len())).collect())];

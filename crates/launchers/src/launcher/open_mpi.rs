@@ -281,18 +281,20 @@ impl Mapping {
         let layouts = match (self.by, self.bind_to) {
             (_, Some(Some(part))) => match self.by {
                 // 5.0 maps by package where nothing is said.
-                None if ranks > 2 && !self.spanning => two(bound(by, part), bound(By::Part(Part::Package), part)),
-                _ => one(bound(by, part)),
+                None if ranks > 2 && !self.spanning => {
+                    two_layouts(bound(by, part), bound(By::Part(Part::Package), part))
+                }
+                _ => one_layout(bound(by, part)),
             },
             // Where ranks go round the objects, they are bound to those.
-            (Some(By::Part(part)), _) if self.per_object.is_none() => one(bound(by, part)),
+            (Some(By::Part(part)), _) if self.per_object.is_none() => one_layout(bound(by, part)),
             (said, _) => {
                 let four = bound(by, if ranks <= 2 { cpu } else { Part::Numa });
                 let five = match said {
                     Some(By::Part(part)) => bound(by, part),
                     _ => bound(by, if ranks <= 2 { cpu } else { Part::Package }),
                 };
-                two(four, five)
+                two_layouts(four, five)
             }
         };
         match layouts.is_empty() {
@@ -323,7 +325,7 @@ impl Mapping {
 
     fn ordered(&self, topology: &Topology, _pool: &IdSet, lists: Option<Vec<IdSet>>, ranks: usize) -> Vec<Layout> {
         match lists {
-            Some(lists) => self.reorder(topology, ranks, one(Some(lists))),
+            Some(lists) => self.reorder(topology, ranks, one_layout(Some(lists))),
             None => vec![Layout::unknown(
                 ranks,
                 "an object of this machine has fewer cores than its ranks are to have: mpirun refuses the line",
@@ -345,16 +347,16 @@ impl Mapping {
     }
 }
 
-fn one(lists: Option<Vec<IdSet>>) -> Vec<Layout> {
+fn one_layout(lists: Option<Vec<IdSet>>) -> Vec<Layout> {
     lists.into_iter().map(|lists| Layout::certain(lists.into_iter().map(Start::on).collect())).collect()
 }
 
-fn two(four: Option<Vec<IdSet>>, five: Option<Vec<IdSet>>) -> Vec<Layout> {
+fn two_layouts(four: Option<Vec<IdSet>>, five: Option<Vec<IdSet>>) -> Vec<Layout> {
     if four == five {
-        return one(four);
+        return one_layout(four);
     }
-    let four = one(four).into_iter().map(|layout| layout.assuming("Open MPI 4"));
-    four.chain(one(five).into_iter().map(|layout| layout.assuming("Open MPI 5"))).collect()
+    let four = one_layout(four).into_iter().map(|layout| layout.assuming("Open MPI 4"));
+    four.chain(one_layout(five).into_iter().map(|layout| layout.assuming("Open MPI 5"))).collect()
 }
 
 fn objects(topology: &Topology, pool: &IdSet, by: By) -> Vec<IdSet> {

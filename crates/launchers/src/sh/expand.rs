@@ -32,7 +32,7 @@ impl Shell<'_> {
     }
 
     /// The words that this word becomes.
-    pub(super) fn words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
+    pub(super) fn split_words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
         let word = tilde(word);
         let mut all = Vec::new();
         let mut open: Option<String> = None;
@@ -244,7 +244,7 @@ impl Shell<'_> {
         }
         let mut all = Vec::new();
         for word in words {
-            all.extend(self.words(word)?);
+            all.extend(self.split_words(word)?);
         }
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         Ok(match all.as_slice() {

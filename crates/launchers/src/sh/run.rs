@@ -184,7 +184,7 @@ impl<'t> Shell<'t> {
                 match words {
                     Some(words) => {
                         for word in words {
-                            items.extend(self.words(word)?);
+                            items.extend(self.split_words(word)?);
                         }
                     }
                     None => items.clone_from(&self.arguments),
@@ -365,7 +365,7 @@ impl<'t> Shell<'t> {
     fn simple(&mut self, assignments: &[Assignment], words: &[Word]) -> Result<(), LineError> {
         let mut all = Vec::new();
         for word in words {
-            all.extend(self.words(word)?);
+            all.extend(self.split_words(word)?);
         }
         if all.is_empty() {
             self.status = Some(true);
@@ -391,7 +391,7 @@ impl<'t> Shell<'t> {
                     false => Vec::new(),
                 };
                 for word in words {
-                    items.extend(self.words(word)?);
+                    items.extend(self.split_words(word)?);
                 }
                 self.arrays.insert(name.clone(), items);
             }

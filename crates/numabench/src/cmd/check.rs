@@ -57,7 +57,8 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 }
 
 fn asked(args: &Check) -> Result<CheckRequest, Fault> {
-    let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
+    let launch =
+        Launch::here().with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let whom = match &args.launch {
         Some(line) => {
             let site = SlurmFiles::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());

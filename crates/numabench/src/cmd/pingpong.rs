@@ -22,7 +22,8 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     if let Some(moving) = args.moving()? {
         return measured::run(&moving, &args.measuring());
     }
-    let launch = Launch::here().told(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
+    let launch =
+        Launch::here().with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
     let options = args.options();
     if args.dry_run {
         if !launch.speaks() {

@@ -36,7 +36,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
             "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, and measures what is near"
         ));
     }
-    let situation = situation::of(&asked, &survey);
+    let situation = situation::situation(&asked, &survey);
     let build = |found: &Candidates| document::build(&asked, command(args, &origin), &survey, found, &situation);
     let (found, exit) = if args.measure {
         let (progress, most) = (Progress::new(args.quiet), TURNS_AT_MOST as u64);
