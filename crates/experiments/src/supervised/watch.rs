@@ -20,6 +20,7 @@ use super::session_end::SessionEnd;
 use super::session_state::KnownSession;
 use crate::fault::Fault;
 use crate::signals::Signals;
+use crate::watchdog::FIRST_SPEAKS;
 
 /// How often the supervisor looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
@@ -178,12 +179,24 @@ impl<K: Supervised> SessionProcess<K> {
 
     /// Leaves a launch whose ranks never all met, and says what its session's end means.
     pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &SessionEnd, signals: &Signals) -> Fault {
+        let fault = || before.fault(ended, launch.speaks(), signals.exit());
+        if launch.launcher != Launcher::Hydra || !matches!(ended, SessionEnd::Left(_)) {
+            return fault();
+        }
         // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends at once does not run: Hydra kills the other ranks then, and its
         // code is 9 or 0.
-        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, SessionEnd::Left(_)) {
+        if before.refused.is_some() {
             ranks::pmi::finalize();
+        } else if before.starting.is_none() {
+            // Where all have the same fault, the first one says it.
+            if !launch.speaks() {
+                thread::sleep(FIRST_SPEAKS);
+            }
+            let fault = fault();
+            ranks::pmi::abort(fault.exit.code());
+            return fault;
         }
-        before.fault(ended, launch.speaks(), signals.exit())
+        fault()
     }
 
     /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.

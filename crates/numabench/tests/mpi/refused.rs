@@ -1,6 +1,7 @@
 //! What ends it before anything is measured.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::driver;
 use crate::launch::all;
@@ -59,6 +60,42 @@ fn a_refusal_keeps_its_code_where_mpi_does_not_tell_hydra_that_a_rank_leaves() -
             let ended = Ended::of(&launch.args(["-n", "2", "sh", "-c", &rank]).output()?);
             assert_eq!(ended.code, Some(2), "{command}: {}{}", ended.out, ended.err);
             assert!(ended.err.contains("PU 0"), "{command}: {}", ended.err);
+        }
+    }
+    Ok(())
+}
+
+/// How soon a launch ends whose ranks cannot all begin: far less than the two minutes that a rank in MPI_Init waits for another one.
+const SOON: Duration = Duration::from_secs(30);
+
+#[test]
+fn a_document_that_the_first_rank_cannot_write_ends_all_ranks_at_once() {
+    for mpi in all() {
+        for command in ["mpi", "laplace"] {
+            let began = Instant::now();
+            let ended = mpi.run_command(command, &no_driver(), 2, &[], &["--json", "/nonexistent/x"]);
+            assert_eq!(ended.code, Some(2), "{} {command}: {}{}", mpi.name, ended.out, ended.err);
+            assert!(ended.err.contains("/nonexistent/x"), "{} {command}: {}", mpi.name, ended.err);
+            assert!(began.elapsed() < SOON, "{} {command} took {:?}", mpi.name, began.elapsed());
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_alone_has_no_driver_ends_all_ranks_at_once() -> Done {
+    for mpi in all().into_iter().filter(|mpi| mpi.name == "MPICH") {
+        for command in ["mpi", "laplace"] {
+            let rank = format!(
+                "[ \"$PMI_RANK\" = 0 ] || export LD_LIBRARY_PATH={}; exec {BINARY} {command} --backend cuda",
+                no_driver().display()
+            );
+            let began = Instant::now();
+            let mut launch = Command::new("mpiexec.hydra");
+            launch.envs(variables(&driver::fake()?)).env("NUMABENCH_MPI", &mpi.plugin);
+            let ended = Ended::of(&launch.args(["-n", "2", "sh", "-c", &rank]).output()?);
+            assert_eq!(ended.code, Some(77), "{command}: {}{}", ended.out, ended.err);
+            assert!(ended.err.contains("libcuda"), "{command}: {}", ended.err);
+            assert!(began.elapsed() < SOON, "{command} took {:?}", began.elapsed());
         }
     }
     Ok(())
