@@ -13,6 +13,7 @@ mod buffers;
 mod copies;
 mod identity;
 mod memory;
+pub mod names;
 mod patterns;
 mod payload;
 mod range;
@@ -66,7 +67,7 @@ fn check_chosen(platform: &dyn Platform, chosen: impl Fn(&str) -> bool) -> Vec<C
         known.push(id);
         let finding = |check, outcome| CheckResult { check, device: Some(id), outcome };
         match platform.open(id) {
-            Err(error) => findings.push(finding("the device opens", CheckOutcome::Failed(error.to_string()))),
+            Err(error) => findings.push(finding(names::OPENS, CheckOutcome::Failed(error.to_string()))),
             Ok(device) => {
                 let subject = Subject { platform, device: &*device };
                 let tables = [

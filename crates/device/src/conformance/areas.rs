@@ -1,17 +1,14 @@
 //! The device's areas, reached from the host a part at a time: stores and fetches.
 
 use super::payload::{self, POISON};
-use super::{Check, Halt, Subject, expect_unsupported};
+use super::{Check, Halt, Subject, expect_unsupported, names};
 use crate::{Area, Copier, Direction};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("bytes stored in a part of an area are fetched the same, and no other byte changes", parts),
-    ("A is what H2D writes and D2H reads, to stores and fetches too", same_area),
-    (
-        "an area is pulled to the source, and the destination is pushed to an area, and no other byte changes",
-        against_the_stream,
-    ),
-    ("stores and fetches beyond an area, or of one that is not there, are refused", refused),
+    (names::AREA_PARTS, parts),
+    (names::SAME_AREA, same_area),
+    (names::AGAINST_THE_STREAM, against_the_stream),
+    (names::AREA_REFUSED, refused),
 ];
 
 const LEN: usize = (1 << 20) + 5;

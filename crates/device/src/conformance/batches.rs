@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use super::payload::{self, POISON};
 use super::range::Range;
-use super::{Check, Halt, Subject, expect, expect_unsupported};
+use super::{Check, Halt, Subject, expect, expect_unsupported, names};
 use crate::{Area, Copier, Direction, HostPair, Marks, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("without a latch nothing is queued", no_latch),
-    ("pageable memory is not queued", pageable),
-    ("held copies do not start before the release", held),
-    ("queued copies move the bytes that blocking ones move", same_bytes),
-    ("every round has a mark, in order, by a plausible clock", marks),
-    ("a batch forgets the one before, and goes on after the release", batches),
-    ("reading the destination waits for what is queued", reading_waits),
-    ("what cannot be queued is refused", refused),
-    ("a copier that is dropped while its latch holds lets go", dropped),
+    (names::NO_LATCH, no_latch),
+    (names::PAGEABLE_NOT_QUEUED, pageable),
+    (names::HELD_COPIES, held),
+    (names::QUEUED_BYTES, same_bytes),
+    (names::MARKS, marks),
+    (names::NEXT_BATCH, batches),
+    (names::READING_WAITS, reading_waits),
+    (names::QUEUE_REFUSED, refused),
+    (names::DROPPED_WHILE_HELD, dropped),
 ];
 
 const MIB: usize = 1 << 20;

@@ -2,14 +2,11 @@
 
 use super::payload::{self, POISON};
 use super::range::Range;
-use super::{Check, Halt, Subject, expect, expect_unsupported};
+use super::{Check, Halt, Subject, expect, expect_unsupported, names};
 use crate::{Buffer, DeviceError, HostMemory, MemoryKind};
 
-pub(super) const CHECKS: &[Check] = &[
-    ("a buffer's copies go between equal offsets, and no further", ranges),
-    ("a buffer's first copies have ended while later ones wait their turn", in_order),
-    ("a buffer beside pageable memory, or a range beyond it, is refused", refused),
-];
+pub(super) const CHECKS: &[Check] =
+    &[(names::BUFFER_RANGES, ranges), (names::BUFFER_ORDER, in_order), (names::BUFFER_REFUSED, refused)];
 
 const LEN: usize = (4 << 20) + 4096;
 const PARTS: usize = 8;

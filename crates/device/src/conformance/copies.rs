@@ -3,16 +3,16 @@
 use std::thread;
 
 use super::payload::{self, POISON};
-use super::{Check, Halt, Subject, expect_unsupported};
+use super::{Check, Halt, Subject, expect_unsupported, names};
 use crate::{Area, Direction, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("bytes go to the device and come back the same", exact),
-    ("bytes beyond those asked for stay as they were", beyond),
-    ("a round trip brings the source's bytes to the destination", round_trip),
-    ("both at once: A takes the source, the destination takes what was stored in B", both_at_once),
-    ("what the copier has no room or no second area for is refused", refused),
-    ("two threads share the device", shared),
+    (names::EXACT_BYTES, exact),
+    (names::BYTES_BEYOND, beyond),
+    (names::ROUND_TRIP, round_trip),
+    (names::BIDIRECTIONAL, both_at_once),
+    (names::COPY_REFUSED, refused),
+    (names::SHARED_DEVICE, shared),
 ];
 
 /// Odd ones, the edges of a page, and the 64 KiB at which drivers change how they copy.

@@ -4,23 +4,20 @@ use std::collections::HashSet;
 
 use stats::PciAddress;
 
-use super::{Check, Halt, Subject, expect};
+use super::{Check, Halt, Subject, expect, names};
 use crate::{DeviceError, DeviceId, Platform};
 
 type PlatformCheck = (&'static str, fn(&dyn Platform) -> Result<(), Halt>);
 
 pub(super) const PLATFORM_CHECKS: &[PlatformCheck] = &[
-    ("there is a device", has_device),
-    ("devices are in PCI or node order", ordered),
-    ("no two devices are the same", unique),
-    ("an unknown device does not open", unknown),
+    (names::HAS_DEVICE, has_device),
+    (names::DEVICES_IN_ORDER, ordered),
+    (names::DEVICES_UNIQUE, unique),
+    (names::UNKNOWN_DEVICE, unknown),
 ];
 
-pub(super) const DEVICE_CHECKS: &[Check] = &[
-    ("an opened device says what the platform said of it", same_facts),
-    ("free memory is within the total", memory),
-    ("a device goes on after its thread opened and closed another", reopened),
-];
+pub(super) const DEVICE_CHECKS: &[Check] =
+    &[(names::SAME_FACTS, same_facts), (names::FREE_MEMORY, memory), (names::REOPENED, reopened)];
 
 fn has_device(platform: &dyn Platform) -> Result<(), Halt> {
     expect(!platform.devices().is_empty(), || "the platform lists no device".to_owned())

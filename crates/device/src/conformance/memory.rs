@@ -1,20 +1,18 @@
 //! Host memory as the device makes it, and device memory that runs out.
 
 use super::range::Range;
-use super::{Check, Halt, KINDS, Subject, expect, expect_unsupported, payload};
+use super::{Check, Halt, KINDS, Subject, expect, expect_unsupported, names, payload};
 use crate::{DeviceError, HostMemory, HostPair, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("pageable memory is returned as it is", pageable_stays),
-    ("memory kinds that are not there are refused", missing_kinds),
-    ("every kind of memory has the length asked for and can be written", lengths),
-    (MOVES, memory_that_moves),
-    ("pinned memory is unpinned on drop", unpinned_on_drop),
-    ("host ranges of different lengths, of no bytes, and none at all are refused", unequal),
-    ("more memory than the device has is refused", out_of_memory),
+    (names::PAGEABLE_STAYS, pageable_stays),
+    (names::MISSING_KINDS, missing_kinds),
+    (names::MEMORY_LENGTHS, lengths),
+    (names::MANAGED_MOVES, memory_that_moves),
+    (names::UNPINNED_ON_DROP, unpinned_on_drop),
+    (names::UNEQUAL_RANGES, unequal),
+    (names::OUT_OF_MEMORY, out_of_memory),
 ];
-
-pub(super) const MOVES: &str = "memory that moves is of its kind, has the length asked for and can be written; where it is not there it is refused";
 
 fn memory_that_moves(subject: &Subject) -> Result<(), Halt> {
     const LEN: usize = (1 << 20) + 7;

@@ -1,15 +1,15 @@
 //! Patterns, written and compared by the device itself: the same bytes as the host's, and every difference found.
 
 use super::areas::fetched;
-use super::{Check, Halt, Subject, expect, expect_unsupported, payload};
+use super::{Check, Halt, Subject, expect, expect_unsupported, names, payload};
 use crate::{Area, BytePattern, Copier, Direction, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("a device that has no patterns refuses them", not_there),
-    ("a device fills an area with the host's bytes, and no other byte changes", filled),
-    ("a device that compares finds the first wrong word, and only that", compared),
-    ("a device compares what was copied to it, and fills what is copied from it", copied),
-    ("patterns of lengths and areas that are not there are refused", refused),
+    (names::NO_PATTERNS, not_there),
+    (names::FILLS, filled),
+    (names::COMPARES, compared),
+    (names::PATTERNS_OF_COPIES, copied),
+    (names::PATTERNS_REFUSED, refused),
 ];
 
 /// Odd ones, the edges of words and pages, and more words than a device has threads.

@@ -1,24 +1,24 @@
 //! What a device reaches by itself: host memory by a kernel's copies and loads, its own memory, and other devices'.
 
 use super::payload::{self, POISON};
-use super::{Check, Halt, Subject, expect, expect_unsupported};
+use super::{Check, Halt, Subject, expect, expect_unsupported, names};
 use crate::answerer::QUESTION_BYTES;
 use crate::{
     Area, BytePattern, Chaser, CopyBy, Device, DeviceError, Direction, Marks, MemoryKind, PeerCopier, PeerEnd, PeerPath,
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    ("a kernel copies the bytes that were asked for, and no other", by_kernel),
-    ("a device says beforehand whether it follows a chain of loads", says_loads),
-    ("a chain of loads is followed to where it leads", chased),
-    ("a chain goes from device to device, each going on from where it is told", handed_on),
-    ("held loads do not start before the release", held_loads),
-    ("a chain of loads between devices is followed to where it leads, and held until the release", chased_between),
-    ("a device that answers gives every question back, and the last one at its end", answered),
-    ("a copy between devices arrives, made by either of them", between),
-    ("held copies between devices do not start before the release, and each has a mark", held_between),
-    ("a copy between devices that is too long is refused", too_long),
-    ("a copy within a device's own memory is direct, arrives, and waits for the release", within),
+    (names::KERNEL_COPIES, by_kernel),
+    (names::SAYS_LOADS, says_loads),
+    (names::CHAIN, chased),
+    (names::CHAIN_HANDED_ON, handed_on),
+    (names::HELD_LOADS, held_loads),
+    (names::CHAIN_BETWEEN, chased_between),
+    (names::ANSWERS, answered),
+    (names::BETWEEN, between),
+    (names::HELD_BETWEEN, held_between),
+    (names::TOO_LONG_BETWEEN, too_long),
+    (names::WITHIN, within),
 ];
 
 /// Less than a kernel's step, its edges, and more than all its threads take at once.

@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use super::payload::{self, POISON};
-use super::{Check, Halt, Subject, expect, expect_unsupported};
+use super::{Check, Halt, Subject, expect, expect_unsupported, names};
 use crate::{Area, Copier, Direction, HostPair, Marks, MemoryKind};
 
 pub(super) const CHECKS: &[Check] = &[
-    ("a copier of one host range moves that direction and refuses the others", one_range),
-    ("host ranges come back as they are, for the next copier", given_back),
-    ("host ranges of one device serve another", another_device),
-    ("host ranges come back from a copier whose latch holds", held),
+    (names::ONE_RANGE, one_range),
+    (names::RANGES_RETURNED, given_back),
+    (names::ANOTHER_DEVICE, another_device),
+    (names::HELD_RANGES, held),
 ];
 
 const LEN: usize = (1 << 20) + 7;

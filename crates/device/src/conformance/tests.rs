@@ -3,16 +3,8 @@
 #[path = "tests/mock.rs"]
 mod mock;
 
-use super::{CheckOutcome, CheckResult, check, check_chosen};
+use super::{CheckOutcome, CheckResult, check, check_chosen, names};
 use mock::{Fault, Mock};
-
-const PARTS: &str = "bytes stored in a part of an area are fetched the same, and no other byte changes";
-const AGAINST_THE_STREAM: &str =
-    "an area is pulled to the source, and the destination is pushed to an area, and no other byte changes";
-const RANGES: &str = "a buffer's copies go between equal offsets, and no further";
-const REFUSED: &str = "a buffer beside pageable memory, or a range beyond it, is refused";
-const FILLS: &str = "a device fills an area with the host's bytes, and no other byte changes";
-const COMPARES: &str = "a device that compares finds the first wrong word, and only that";
 
 fn outcome_of<'a>(findings: &'a [CheckResult], check: &str) -> Option<&'a CheckOutcome> {
     findings.iter().find(|finding| finding.check == check).map(|finding| &finding.outcome)
@@ -24,7 +16,7 @@ fn a_sound_device_passes_every_check() {
     let not_passed: Vec<_> = findings.iter().filter(|finding| finding.outcome != CheckOutcome::Passed).collect();
     // All on each of the two devices; a sham runs no kernel, and the backends' own tests have those that need one.
     let reached = super::reach::CHECKS.iter().map(|(check, _)| *check);
-    let absent = ["without a latch nothing is queued", "a device that has no patterns refuses them"];
+    let absent = [names::NO_LATCH, names::NO_PATTERNS];
     let absent: Vec<&str> = absent.into_iter().chain(reached).collect();
     assert_eq!(not_passed.len(), 2 * absent.len(), "{not_passed:#?}");
     assert!(not_passed.iter().all(|finding| absent.contains(&finding.check)), "{not_passed:#?}");
@@ -34,8 +26,8 @@ fn a_sound_device_passes_every_check() {
 #[test]
 fn a_device_without_a_latch_skips_what_needs_one_and_says_why() {
     let findings = check(&Mock::with(Some(Fault::HasNoLatch)));
-    assert_eq!(outcome_of(&findings, "without a latch nothing is queued"), Some(&CheckOutcome::Passed));
-    let held = outcome_of(&findings, "held copies do not start before the release");
+    assert_eq!(outcome_of(&findings, names::NO_LATCH), Some(&CheckOutcome::Passed));
+    let held = outcome_of(&findings, names::HELD_COPIES);
     assert_eq!(held, Some(&CheckOutcome::Skipped("no latch: a mock without one".to_owned())));
     assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
 }
@@ -43,8 +35,8 @@ fn a_device_without_a_latch_skips_what_needs_one_and_says_why() {
 #[test]
 fn a_device_without_patterns_skips_what_needs_them_and_says_why() {
     let findings = check(&Mock::with(Some(Fault::HasNoPatterns)));
-    assert_eq!(outcome_of(&findings, "a device that has no patterns refuses them"), Some(&CheckOutcome::Passed));
-    let found = outcome_of(&findings, "a device that compares finds the first wrong word, and only that");
+    assert_eq!(outcome_of(&findings, names::NO_PATTERNS), Some(&CheckOutcome::Passed));
+    let found = outcome_of(&findings, names::COMPARES);
     assert_eq!(found, Some(&CheckOutcome::Skipped("no patterns: a mock without them".to_owned())));
     assert!(!findings.iter().any(|finding| matches!(finding.outcome, CheckOutcome::Failed(_))), "{findings:#?}");
 }
@@ -52,62 +44,62 @@ fn a_device_without_patterns_skips_what_needs_them_and_says_why() {
 #[test]
 fn each_fault_is_found_by_the_check_that_is_there_for_it() {
     for (fault, check_name) in [
-        (Fault::DevicesOutOfOrder, "devices are in PCI or node order"),
-        (Fault::DeviceListedTwice, "no two devices are the same"),
-        (Fault::OpensAnything, "an unknown device does not open"),
-        (Fault::CopiesPageable, "pageable memory is returned as it is"),
-        (Fault::ShortManaged, super::memory::MOVES),
-        (Fault::NeverUnpins, "pinned memory is unpinned on drop"),
-        (Fault::NeverOutOfMemory, "more memory than the device has is refused"),
-        (Fault::LosesLastByte, "bytes go to the device and come back the same"),
-        (Fault::CopiesOneTooMany, "bytes beyond those asked for stay as they were"),
-        (Fault::RoundTripReadsOnly, "a round trip brings the source's bytes to the destination"),
-        (Fault::BidirectionalReadsA, "both at once: A takes the source, the destination takes what was stored in B"),
-        (Fault::TakesAnySize, "what the copier has no room or no second area for is refused"),
-        (Fault::SharesOneArea, "two threads share the device"),
-        (Fault::QueuesPageable, "pageable memory is not queued"),
-        (Fault::LatchHoldsNothing, "held copies do not start before the release"),
-        (Fault::LatchHoldsMarksOnly, "held copies do not start before the release"),
-        (Fault::QueueForgetsCopies, "queued copies move the bytes that blocking ones move"),
-        (Fault::MarksInMicroseconds, "every round has a mark, in order, by a plausible clock"),
-        (Fault::MarksFall, "every round has a mark, in order, by a plausible clock"),
-        (Fault::KeepsOldMarks, "a batch forgets the one before, and goes on after the release"),
-        (Fault::ReadsWithoutWaiting, "reading the destination waits for what is queued"),
-        (Fault::TakesAnySize, "what cannot be queued is refused"),
-        (Fault::DropIsSlow, "a copier that is dropped while its latch holds lets go"),
-        (Fault::TakesUnequalRanges, "host ranges of different lengths, of no bytes, and none at all are refused"),
-        (Fault::StoresAtTheStart, PARTS),
-        (Fault::FetchesFromTheStart, PARTS),
-        (Fault::StoresInBothAreas, PARTS),
-        (Fault::KeepsStoresToItself, "A is what H2D writes and D2H reads, to stores and fetches too"),
-        (Fault::PullsToTheDestination, AGAINST_THE_STREAM),
-        (Fault::PushesTheSource, AGAINST_THE_STREAM),
-        (Fault::ReachesBeyond, "stores and fetches beyond an area, or of one that is not there, are refused"),
-        (Fault::HidesPatterns, "a device that has no patterns refuses them"),
-        (Fault::FillsWithoutTheTail, FILLS),
-        (Fault::FillsWithoutPageKeys, FILLS),
-        (Fault::FillsWithoutInversion, FILLS),
-        (Fault::FillsTooMuch, FILLS),
-        (Fault::ComparesWithoutTheTail, COMPARES),
-        (Fault::ComparesBytes, COMPARES),
-        (Fault::ComparesPages, COMPARES),
-        (Fault::ComparesTooMuch, COMPARES),
-        (Fault::ComparesAnOldCopy, COMPARES),
-        (Fault::LosesLastByte, "a device compares what was copied to it, and fills what is copied from it"),
-        (Fault::PatternsOfAnySize, "patterns of lengths and areas that are not there are refused"),
-        (Fault::MakesUpARange, "a copier of one host range moves that direction and refuses the others"),
-        (Fault::GivesOtherMemory, "host ranges come back as they are, for the next copier"),
-        (Fault::GivesUnpinned, "host ranges come back as they are, for the next copier"),
-        (Fault::OwnPinnedMemoryOnly, "host ranges of one device serve another"),
-        (Fault::BufferStoresAtTheStart, RANGES),
-        (Fault::BufferFetchesFromTheStart, RANGES),
-        (Fault::BufferFetchesOneTooMany, RANGES),
-        (Fault::BufferIsElsewhere, RANGES),
-        (Fault::BufferShowsWithoutWaiting, RANGES),
-        (Fault::BufferEndsEarly, "a buffer's first copies have ended while later ones wait their turn"),
-        (Fault::BufferTakesAnyRange, REFUSED),
-        (Fault::BufferTakesPageable, REFUSED),
-        (Fault::GivesBackAtOnce, "host ranges come back from a copier whose latch holds"),
+        (Fault::DevicesOutOfOrder, names::DEVICES_IN_ORDER),
+        (Fault::DeviceListedTwice, names::DEVICES_UNIQUE),
+        (Fault::OpensAnything, names::UNKNOWN_DEVICE),
+        (Fault::CopiesPageable, names::PAGEABLE_STAYS),
+        (Fault::ShortManaged, names::MANAGED_MOVES),
+        (Fault::NeverUnpins, names::UNPINNED_ON_DROP),
+        (Fault::NeverOutOfMemory, names::OUT_OF_MEMORY),
+        (Fault::LosesLastByte, names::EXACT_BYTES),
+        (Fault::CopiesOneTooMany, names::BYTES_BEYOND),
+        (Fault::RoundTripReadsOnly, names::ROUND_TRIP),
+        (Fault::BidirectionalReadsA, names::BIDIRECTIONAL),
+        (Fault::TakesAnySize, names::COPY_REFUSED),
+        (Fault::SharesOneArea, names::SHARED_DEVICE),
+        (Fault::QueuesPageable, names::PAGEABLE_NOT_QUEUED),
+        (Fault::LatchHoldsNothing, names::HELD_COPIES),
+        (Fault::LatchHoldsMarksOnly, names::HELD_COPIES),
+        (Fault::QueueForgetsCopies, names::QUEUED_BYTES),
+        (Fault::MarksInMicroseconds, names::MARKS),
+        (Fault::MarksFall, names::MARKS),
+        (Fault::KeepsOldMarks, names::NEXT_BATCH),
+        (Fault::ReadsWithoutWaiting, names::READING_WAITS),
+        (Fault::TakesAnySize, names::QUEUE_REFUSED),
+        (Fault::DropIsSlow, names::DROPPED_WHILE_HELD),
+        (Fault::TakesUnequalRanges, names::UNEQUAL_RANGES),
+        (Fault::StoresAtTheStart, names::AREA_PARTS),
+        (Fault::FetchesFromTheStart, names::AREA_PARTS),
+        (Fault::StoresInBothAreas, names::AREA_PARTS),
+        (Fault::KeepsStoresToItself, names::SAME_AREA),
+        (Fault::PullsToTheDestination, names::AGAINST_THE_STREAM),
+        (Fault::PushesTheSource, names::AGAINST_THE_STREAM),
+        (Fault::ReachesBeyond, names::AREA_REFUSED),
+        (Fault::HidesPatterns, names::NO_PATTERNS),
+        (Fault::FillsWithoutTheTail, names::FILLS),
+        (Fault::FillsWithoutPageKeys, names::FILLS),
+        (Fault::FillsWithoutInversion, names::FILLS),
+        (Fault::FillsTooMuch, names::FILLS),
+        (Fault::ComparesWithoutTheTail, names::COMPARES),
+        (Fault::ComparesBytes, names::COMPARES),
+        (Fault::ComparesPages, names::COMPARES),
+        (Fault::ComparesTooMuch, names::COMPARES),
+        (Fault::ComparesAnOldCopy, names::COMPARES),
+        (Fault::LosesLastByte, names::PATTERNS_OF_COPIES),
+        (Fault::PatternsOfAnySize, names::PATTERNS_REFUSED),
+        (Fault::MakesUpARange, names::ONE_RANGE),
+        (Fault::GivesOtherMemory, names::RANGES_RETURNED),
+        (Fault::GivesUnpinned, names::RANGES_RETURNED),
+        (Fault::OwnPinnedMemoryOnly, names::ANOTHER_DEVICE),
+        (Fault::BufferStoresAtTheStart, names::BUFFER_RANGES),
+        (Fault::BufferFetchesFromTheStart, names::BUFFER_RANGES),
+        (Fault::BufferFetchesOneTooMany, names::BUFFER_RANGES),
+        (Fault::BufferIsElsewhere, names::BUFFER_RANGES),
+        (Fault::BufferShowsWithoutWaiting, names::BUFFER_RANGES),
+        (Fault::BufferEndsEarly, names::BUFFER_ORDER),
+        (Fault::BufferTakesAnyRange, names::BUFFER_REFUSED),
+        (Fault::BufferTakesPageable, names::BUFFER_REFUSED),
+        (Fault::GivesBackAtOnce, names::HELD_RANGES),
     ] {
         let findings = check_chosen(&Mock::with(Some(fault)), |check| check == check_name);
         let found = outcome_of(&findings, check_name);
