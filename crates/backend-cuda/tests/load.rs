@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use device::conformance::names;
 use stand_in::Driver;
 
 /// The folder of the stand-in driver.
@@ -61,19 +62,22 @@ fn refused(libraries: &Path, told: &[(&str, &str)]) -> String {
 
 #[test]
 fn every_answer_of_cuinit_is_a_clean_error() {
-    for (code, expected) in [
-        ("34", "StubDriver"),
-        ("34", "take the toolkit's stubs folder out of LD_LIBRARY_PATH"),
-        ("100", "NoDevice"),
-        ("100", "whether this job was given a GPU"),
-        ("2", "cuInit failed with code 2 (CUDA_ERROR_OUT_OF_MEMORY)"),
-        ("917", "cuInit failed with code 917 (unknown to this driver)"),
-        ("98765", "cuInit failed with code 98765 (unknown to this driver)"),
-        ("-1", "cuInit failed with code -1 (unknown to this driver)"),
-    ] {
-        let text = refused(&fake(), &[("FAKE_FAULTS", &cuinit(code))]);
-        assert!(text.contains(expected), "{code}: {text}");
-    }
+    // The error's variant and its fields, then its sentence.
+    let codes = ["34", "100", "2", "917", "98765", "-1"];
+    insta::assert_snapshot!(codes.map(|code| refused(&fake(), &[("FAKE_FAULTS", &cuinit(code))])).concat(), @r#"
+    StubDriver { library: "libcuda.so.1" }
+    the libcuda.so.1 that was loaded is a toolkit stub, not a driver: take the toolkit's stubs folder out of LD_LIBRARY_PATH
+    NoDevice { driver: "CUDA", reason: "cuInit says so (code 100): see whether nvidia-smi lists any, and whether this job was given a GPU" }
+    the CUDA driver shows no device: cuInit says so (code 100): see whether nvidia-smi lists any, and whether this job was given a GPU
+    Call(CallError { call: "cuInit", code: 2, name: "CUDA_ERROR_OUT_OF_MEMORY", text: "CUDA_ERROR_OUT_OF_MEMORY" })
+    cuInit failed with code 2 (CUDA_ERROR_OUT_OF_MEMORY): CUDA_ERROR_OUT_OF_MEMORY
+    Call(CallError { call: "cuInit", code: 917, name: "unknown to this driver", text: "this driver does not describe it" })
+    cuInit failed with code 917 (unknown to this driver): this driver does not describe it
+    Call(CallError { call: "cuInit", code: 98765, name: "unknown to this driver", text: "this driver does not describe it" })
+    cuInit failed with code 98765 (unknown to this driver): this driver does not describe it
+    Call(CallError { call: "cuInit", code: -1, name: "unknown to this driver", text: "this driver does not describe it" })
+    cuInit failed with code -1 (unknown to this driver): this driver does not describe it
+    "#);
 }
 
 #[test]
@@ -95,7 +99,7 @@ fn a_missing_symbol_is_named_and_a_driver_that_cannot_explain_a_code_still_gives
 fn a_library_that_does_not_load_is_no_driver_in_the_loaders_own_words() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
     for name in ["libcuda.so.1", "libcuda.so"] {
-        fs::write(folder.path().join(name), "not a library").expect("a file in it");
+        fs::write(folder.path().join(name), "not a library").expect("the file");
     }
     let text = refused(folder.path(), &[]);
     assert!(text.contains("NoDriver"), "{text}");
@@ -144,9 +148,14 @@ fn the_contract_is_kept_with_the_stream_memory_wait() {
     assert!(capabilities(&text).contains("StreamWait"), "{text}");
     let skipped: Vec<&str> = text.lines().filter(|line| line.starts_with("skipped")).collect();
     // These two devices do not reach each other.
-    let whys = ["there is a latch", "there are patterns", "cannot reach the other one's memory"];
-    let is_known = |line: &&str| whys.iter().any(|why| line.ends_with(why));
-    assert!(skipped.iter().all(is_known) && skipped.len() == 2 * whys.len(), "{skipped:#?}");
+    insta::assert_snapshot!(skipped.join("\n"), @"
+    skipped 0000:05:00.0  a device that has no patterns refuses them: there are patterns
+    skipped 0000:05:00.0  without a latch nothing is queued: there is a latch
+    skipped 0000:05:00.0  a chain of loads between devices is followed to where it leads, and held until the release: the device that loads cannot reach the other one's memory
+    skipped 0000:c1:00.0  a device that has no patterns refuses them: there are patterns
+    skipped 0000:c1:00.0  without a latch nothing is queued: there is a latch
+    skipped 0000:c1:00.0  a chain of loads between devices is followed to where it leads, and held until the release: the device that loads cannot reach the other one's memory
+    ");
     assert!(text.contains("patterns: Ok(())"), "{text}");
 }
 
@@ -188,9 +197,9 @@ fn kernels_that_do_not_load_or_do_not_work_are_not_used_and_everything_else_is_a
     ] {
         let text = conforms("none", &[("FAKE_FAULTS", told), ONE_DEVICE]);
         assert!(text.contains(&format!("patterns: Err(\"{reason}")), "{told}: {text}");
-        let refused = "passed  0000:05:00.0  a device that has no patterns refuses them";
-        let skipped = "skipped 0000:05:00.0  a device fills an area with the host's bytes, and no other byte changes: no patterns";
-        assert!(text.contains(refused) && text.contains(skipped), "{told}: {text}");
+        let refused = format!("passed  0000:05:00.0  {}\n", names::NO_PATTERNS);
+        let skipped = format!("skipped 0000:05:00.0  {}: no patterns", names::FILLS);
+        assert!(text.contains(&refused) && text.contains(&skipped), "{told}: {text}");
     }
 }
 
@@ -202,12 +211,9 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
         let told = [("FAKE_DEVICES", &*devices(peers)), ("FAKE_FAULTS", "fail cuCtxEnablePeerAccess * 999")];
         let asked = ["stream-wait", "check=between devices"];
         let text = conforms_in(&asked, &told[..1]);
-        assert!(
-            text.contains("passed  0000:05:00.0  a copy between devices arrives, made by either of them"),
-            "{text}"
-        );
-        let loads = "passed  0000:05:00.0  a chain of loads between devices is followed to where it leads";
-        assert_eq!(text.contains(loads), enabled, "{text}");
+        let passed = |check: &str| text.contains(&format!("passed  0000:05:00.0  {check}\n"));
+        assert!(passed(names::BETWEEN), "{text}");
+        assert_eq!(passed(names::CHAIN_BETWEEN), enabled, "{text}");
         let output = run("conformance", &asked, &fake(), &told);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(text.contains("cuCtxEnablePeerAccess failed with code 999"), enabled, "{text}");
@@ -218,33 +224,10 @@ fn devices_that_reach_each_other_copy_directly_and_others_through_the_host() {
 fn what_a_kernel_or_a_copy_between_devices_does_wrong_is_found() {
     let devices = "device 0000:05:00.0; peers 1; device 0000:06:00.0; peers 0";
     for (fault, checks) in [
-        (
-            "kernels copy-short",
-            &[
-                "a kernel copies the bytes that were asked for, and no other",
-                "a copy between devices arrives, made by either of them",
-                "held copies between devices do not start before the release, and each has a mark",
-                "a copy within a device's own memory is direct, arrives, and waits for the release",
-            ][..],
-        ),
-        (
-            "kernels chase-stops",
-            &[
-                "a chain of loads is followed to where it leads",
-                "a chain goes from device to device, each going on from where it is told",
-                "held loads do not start before the release",
-                "a chain of loads between devices is followed to where it leads, and held until the release",
-            ],
-        ),
-        ("kernels answers-stop", &["a device that answers gives every question back, and the last one at its end"]),
-        (
-            "corrupt 20+ 0",
-            &[
-                "a copy between devices arrives, made by either of them",
-                "held copies between devices do not start before the release, and each has a mark",
-                "a copy within a device's own memory is direct, arrives, and waits for the release",
-            ],
-        ),
+        ("kernels copy-short", &[names::KERNEL_COPIES, names::BETWEEN, names::HELD_BETWEEN, names::WITHIN][..]),
+        ("kernels chase-stops", &[names::CHAIN, names::CHAIN_HANDED_ON, names::HELD_LOADS, names::CHAIN_BETWEEN]),
+        ("kernels answers-stop", &[names::ANSWERS]),
+        ("corrupt 20+ 0", &[names::BETWEEN, names::HELD_BETWEEN, names::WITHIN]),
     ] {
         let told = [("FAKE_DEVICES", devices), ("FAKE_FAULTS", fault)];
         let output = run("conformance", &["stream-wait"], &fake(), &told);
@@ -268,22 +251,13 @@ fn what_never_queues_needs_no_stream_and_no_event() {
     let output = run("conformance", &["none"], &fake(), &[("FAKE_FAULTS", told), ONE_DEVICE]);
     let text = String::from_utf8_lossy(&output.stdout);
     let failures = failures(&text);
-    let names: Vec<&str> =
-        failures.iter().map(|(check, _)| check.split(&[',', ':'][..]).next().unwrap_or(check)).collect();
-    let by_kernels = [
-        "a kernel copies the bytes that were asked for",
-        "a chain of loads is followed to where it leads",
-        "a chain goes from device to device",
-        "a device that answers gives every question back",
-        "a copy within a device's own memory is direct",
-    ];
-    let buffers = [
-        "a buffer's copies go between equal offsets",
-        "a buffer's first copies have ended while later ones wait their turn",
-        "a buffer beside pageable memory",
-    ];
-    let expected = [&["both at once", "two threads share the device"], &by_kernels[..], &buffers[..]].concat();
-    assert_eq!(names, expected, "{text}");
+    let failed: Vec<&str> = failures.iter().map(|(check, _)| *check).collect();
+    let by_kernels = [names::KERNEL_COPIES, names::CHAIN, names::CHAIN_HANDED_ON, names::ANSWERS, names::WITHIN];
+    let buffers = [names::BUFFER_RANGES, names::BUFFER_ORDER, names::BUFFER_REFUSED];
+    // A name with a colon of its own is parted there.
+    let (both, _) = names::BIDIRECTIONAL.split_once(": ").expect("a colon");
+    let expected = [&[both, names::SHARED_DEVICE], &by_kernels[..], &buffers[..]].concat();
+    assert_eq!(failed, expected, "{text}");
     assert!(failures.iter().all(|(_, why)| why.contains("cuStreamCreate ") && why.contains(" 917 ")), "{text}");
 }
 
@@ -297,7 +271,7 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
         assert_eq!(output.status.code(), Some(1), "{text}{errors}");
         let failures = failures(&text);
         assert_eq!(failures.len() > 1, leaks, "{text}");
-        assert!(text.contains("passed  0000:05:00.0  bytes go to the device and come back the same"), "{text}");
+        assert!(text.contains(&format!("passed  0000:05:00.0  {}\n", names::EXACT_BYTES)), "{text}");
         assert!(
             failures.iter().any(|(_, why)| why.contains("cuStreamSynchronize ") && why.contains(" 999 ")),
             "{text}"
@@ -308,6 +282,7 @@ fn what_a_driver_may_still_write_is_neither_freed_nor_lent_when_waiting_fails() 
 
 #[test]
 fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
+    let mut reasons = Vec::new();
     for (faults, keeps) in [("", false), ("fail cuStreamSynchronize * 999", true)] {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder in the target folder");
         let calls = folder.path().join("calls");
@@ -322,9 +297,11 @@ fn kernels_that_may_still_run_are_not_unloaded_and_the_failure_says_so() {
         };
         let (loaded, unloaded) = (count("cuModuleLoadData "), count("cuModuleUnload "));
         assert!(loaded > 0 && (unloaded < loaded) == keeps, "{unloaded} of {loaded}: {text}");
-        let said = "what was queued may still run, so its memory and kernels are kept until this process ends";
-        assert_eq!(text.contains(said), keeps, "{text}");
+        assert_eq!(failures(&text).is_empty(), !keeps, "{text}");
+        reasons.extend(failures(&text).into_iter().map(|(_, why)| why.to_owned()));
     }
+    reasons.dedup();
+    insta::assert_snapshot!(reasons.join("\n"), @"cuStreamSynchronize failed with code 999 (unknown to this driver): this driver does not describe it; what was queued may still run, so its memory and kernels are kept until this process ends");
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl NodeMemory {
     }
 }
 
-#[cfg(test)]
 #[allow(clippy::print_stdout, reason = "a test that skips something says so")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
