@@ -90,7 +90,7 @@ mod tests {
             copies_per_round: 4,
             allocation: 2,
         };
-        let figures = BlockFigures::of(&block).unwrap_or_else(|| panic!("it is measured"));
+        let figures = BlockFigures::of(&block).unwrap_or_else(|| panic!("the block has no figures"));
         assert_eq!((figures.ns_per_round(), figures.bytes_per_s()), (block.ns_per_round(), block.bytes_per_s()));
         assert_eq!((figures.min_round_ns, figures.median_round_ns, figures.max_round_ns), (2_000.0, 4_000.0, 6_000.0));
         assert_eq!((figures.rounds, figures.copies_per_round, figures.allocation), (3, 4, 2));

@@ -177,35 +177,61 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused_with_what_is() {
-        for (text, says) in [
-            ("", "is empty"),
-            ("  ", "is empty"),
-            ("128Q", "no unit \"Q\""),
-            ("128 MiBs", "no unit \"MiBs\""),
-            ("1e9", "no unit \"e9\""),
-            ("4 5", "no unit \"5\""),
-            ("µ", "\"µ\" is not a size"),
-            ("4µB", "no unit \"µB\""),
-            ("-1", "\"-1\" is not a size"),
-            ("MiB", "\"MiB\" is not a size"),
-            ("1.2.3M", "\"1.2.3M\" is not a size"),
-            (".5M", "\".5M\" is not a size"),
-            ("1.MB", "\"1.MB\" is not a size"),
-            ("0", "is zero"),
-            ("0GiB", "is zero"),
-            ("0MB", "is zero"),
-            ("1.5", "not a whole number of bytes"),
-            ("1.1KiB", "not a whole number of bytes"),
-            ("140737488355329", "too large: at most 128TiB"),
-            ("129TiB", "too large"),
-            ("18446744073709551615", "too large"),
-            ("18446744073709551616", "too large"),
-            ("16777216TiB", "too large"),
-            ("99999999999999999999999999999999999999999G", "too large"),
-        ] {
-            assert!(error(text).contains(says), "{text}: {}", error(text));
+        let texts = [
+            "",
+            "  ",
+            "128Q",
+            "128 MiBs",
+            "1e9",
+            "4 5",
+            "µ",
+            "4µB",
+            "-1",
+            "MiB",
+            "1.2.3M",
+            ".5M",
+            "1.MB",
+            "0",
+            "0GiB",
+            "0MB",
+            "1.5",
+            "1.1KiB",
+            "140737488355329",
+            "129TiB",
+            "18446744073709551615",
+            "18446744073709551616",
+            "16777216TiB",
+            "99999999999999999999999999999999999999999G",
+        ];
+        for text in texts {
             assert!(text.trim().is_empty() || error(text).contains(text), "{text} is named in: {}", error(text));
         }
+        insta::assert_snapshot!(texts.map(error).join("\n"), @r#"
+        the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB
+        the size is empty: write a number of bytes, or one with KiB, MiB, GiB or TiB, e.g. 128MiB
+        "128Q" is not a size, as there is no unit "Q": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), e.g. 128MiB
+        "128 MiBs" is not a size, as there is no unit "MiBs": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), e.g. 128MiB
+        "1e9" is not a size, as there is no unit "e9": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), e.g. 128MiB
+        "4 5" is not a size, as there is no unit "5": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), e.g. 128MiB
+        "µ" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        "4µB" is not a size, as there is no unit "µB": use B, KiB, MiB, GiB or TiB (K, M, G and T mean the same), e.g. 128MiB
+        "-1" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        "MiB" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        "1.2.3M" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        ".5M" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        "1.MB" is not a size: write a positive number with B, KiB, MiB, GiB or TiB (bytes if there is none), e.g. 128MiB
+        the size "0" is zero: at least 1 byte must move
+        the size "0GiB" is zero: at least 1 byte must move
+        the size "0MB" is zero: at least 1 byte must move
+        the size "1.5" is not a whole number of bytes (or has more than 18 decimals): write fewer decimals or a smaller unit, e.g. 1536KiB for 1.5MiB
+        the size "1.1KiB" is not a whole number of bytes (or has more than 18 decimals): write fewer decimals or a smaller unit, e.g. 1536KiB for 1.5MiB
+        the size "140737488355329" is too large: at most 128TiB, which is all that a process can address
+        the size "129TiB" is too large: at most 128TiB, which is all that a process can address
+        the size "18446744073709551615" is too large: at most 128TiB, which is all that a process can address
+        the size "18446744073709551616" is too large: at most 128TiB, which is all that a process can address
+        the size "16777216TiB" is too large: at most 128TiB, which is all that a process can address
+        the size "99999999999999999999999999999999999999999G" is too large: at most 128TiB, which is all that a process can address
+        "#);
     }
 
     #[test]
