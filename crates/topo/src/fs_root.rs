@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(seen.3.as_deref(), Some("/sys/devices/a"));
         let saved = FsRoot::saved(live.seen());
         assert_eq!(look(&saved), seen);
-        assert!(!saved.exists("/sys/module"), "never asked for");
+        assert!(!saved.exists("/sys/module"), "nobody looked there");
         assert_eq!(saved.text("/proc/version"), Err("/proc/version: not in the saved file".to_owned()));
         Ok(())
     }

@@ -86,7 +86,7 @@ mod tests {
         let topology = read()?;
         for pu in topology.allowed.pus.iter() {
             assert!(topology.core_of(pu).is_some(), "PU {pu} has no core");
-            assert!(topology.pu(pu).is_some_and(|pu| !pu.nodes.is_empty()), "PU {pu} has no node");
+            assert!(topology.pu(pu).is_some_and(|pu| !pu.nodes.is_empty()), "PU {pu}: no node");
         }
         Ok(())
     }

@@ -94,32 +94,55 @@ fn each_kind_of_unusable_file_gets_its_own_message() -> Result<(), Box<dyn Error
     let cut = &whole[..whole.len() / 2];
     let newer = whole.replace("<topology version=\"2.0\">", "<topology version=\"3.0\">");
     let wide = whole.replace("pci_busid=\"0000:03:00.0\"", "pci_busid=\"10000:03:00.0\"");
-    let cases: [(&[u8], &str); 11] = [
-        (b"", "it is empty"),
-        (b"\x7fELF\x02\x01\x01\x00", "NUL bytes"),
-        (b"\xff\xfe<\x00t\x00", "not UTF-8"),
-        (b"hello", "does not start with an XML element"),
-        (b"{\"a\": 1}", "does not start with an XML element"),
-        (b"<html><body/></html>", "its root element is <html>"),
-        (b"<topologydiff></topologydiff>", "its root element is <topologydiff>"),
-        (b"<topology version=\"2.0\"></topology>", "refuses"),
-        (cut.as_bytes(), "cut off"),
-        (newer.as_bytes(), "format of hwloc 3.0"),
-        (wide.as_bytes(), "10000:03:00.0"),
+    let cases: [&[u8]; 11] = [
+        b"",
+        b"\x7fELF\x02\x01\x01\x00",
+        b"\xff\xfe<\x00t\x00",
+        b"hello",
+        b"{\"a\": 1}",
+        b"<html><body/></html>",
+        b"<topologydiff></topologydiff>",
+        b"<topology version=\"2.0\"></topology>",
+        cut.as_bytes(),
+        newer.as_bytes(),
+        wide.as_bytes(),
     ];
-    for (bytes, wanted) in cases {
-        let message = reading(bytes)?.err().ok_or_else(|| format!("{wanted}: it was loaded"))?.to_string();
-        assert!(message.contains(wanted), "wanted \"{wanted}\" in: {message}");
+    let hwloc = format!("hwloc {}", from_xml(&fixture("two-packages-gpus.xml"))?.hwloc_version);
+    let folder = std::env::temp_dir().display().to_string();
+    let named = |word: &str| match word.strip_suffix(':').unwrap_or(word) {
+        path if path.starts_with(&folder) => word.replace(path, "FILE"),
+        _ => word.to_owned(),
+    };
+    let mut messages = Vec::new();
+    for bytes in cases {
+        let error = reading(bytes)?.err().ok_or_else(|| format!("{}: it was loaded", bytes.escape_ascii()))?;
+        let message = error.to_string().replace(&hwloc, "hwloc VERSION");
+        messages.push(message.split(' ').map(named).collect::<Vec<_>>().join(" "));
     }
+    insta::assert_snapshot!(messages.join("\n"), @"
+    FILE is not XML: it is empty; give a file written by `lstopo FILE.xml`
+    FILE is not XML: it holds NUL bytes; give a file written by `lstopo FILE.xml`
+    FILE is not XML: it is not UTF-8 text; give a file written by `lstopo FILE.xml`
+    FILE is not XML: it does not start with an XML element; give a file written by `lstopo FILE.xml`
+    FILE is not XML: it does not start with an XML element; give a file written by `lstopo FILE.xml`
+    FILE is XML but not an hwloc topology: its root element is <html>, hwloc's is <topology>; give a file written by `lstopo FILE.xml`
+    FILE is XML but not an hwloc topology: its root element is <topologydiff>, hwloc's is <topology>; give a file written by `lstopo FILE.xml`
+    hwloc VERSION refuses FILE: it is damaged or contradicts itself; write it again with `lstopo FILE.xml`
+    FILE ends before </topology>: the file is cut off; write or copy it again
+    FILE is in the format of hwloc 3.0, which hwloc 2 cannot read; on the machine it came from, export it again with `lstopo --export-xml-flags v2 FILE.xml`
+    FILE has a GPU at 10000:03:00.0, in a PCI domain above ffff, which hwloc 2 cannot read from a file; run numabench on that machine itself, where it reads such devices from /sys
+    ");
     Ok(())
 }
 
 #[test]
 fn a_file_that_is_missing_or_a_directory_is_named() {
-    for path in ["/nowhere/at all.xml", "/"] {
-        let message = from_xml(Path::new(path)).map_or_else(|error| error.to_string(), |_| String::new());
-        assert!(message.contains(&format!("cannot read the topology file {path}")), "{message}");
-    }
+    let messages = ["/nowhere/at all.xml", "/"]
+        .map(|path| from_xml(Path::new(path)).map_or_else(|error| error.to_string(), |_| String::new()));
+    insta::assert_snapshot!(messages.join("\n"), @"
+    cannot read the topology file /nowhere/at all.xml: No such file or directory (os error 2); give the path of a file written by `lstopo FILE.xml`
+    cannot read the topology file /: Is a directory (os error 21); give the path of a file written by `lstopo FILE.xml`
+    ");
 }
 
 #[test]

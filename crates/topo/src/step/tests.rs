@@ -40,7 +40,7 @@ fn bare() -> Result<(tempfile::TempDir, FsRoot), std::io::Error> {
 
 fn slurm_env(changes: &[(&str, &str)]) -> Result<SlurmEnv, Box<dyn Error>> {
     let (_folder, root) = bare()?;
-    Ok(SlurmEnv::slurm(&variables(changes), &root).ok_or("in no step")?)
+    Ok(SlurmEnv::slurm(&variables(changes), &root).ok_or("no step")?)
 }
 
 fn sets(share: &StepShare) -> [String; 4] {
@@ -195,11 +195,11 @@ fn a_batch_script_has_the_jobs_gpus_also_when_a_step_submitted_it() -> Outcome {
     file("proc/41/stat", "41 (a (b) c) S 40 41 41 0 -1 0\n")?;
     file("proc/40/cmdline", "slurmstepd: [7.batch]\0\0\0")?;
     let inherited = variables(&[("SLURM_TASK_PID", "41"), ("SLURM_JOB_GPUS", "2-3")]);
-    let batch = SlurmEnv::slurm(&inherited, &root).ok_or("in no step")?;
+    let batch = SlurmEnv::slurm(&inherited, &root).ok_or("no step")?;
     assert_eq!((batch.step.as_str(), batch.gpu_numbers), ("batch", Some("2-3".parse()?)));
 
     file("proc/40/cmdline", "slurmstepd: [6.batch]\0")?;
-    let other = SlurmEnv::slurm(&inherited, &root).ok_or("in no step")?;
+    let other = SlurmEnv::slurm(&inherited, &root).ok_or("no step")?;
     assert_eq!(other.step, "0", "the title of another job's is not believed");
     Ok(())
 }
