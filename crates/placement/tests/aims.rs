@@ -272,7 +272,7 @@ fn every_machines_plans_keep_the_aims_and_are_not_judged_wrong_for_up_to_three_r
     });
     let mut failed = Vec::new();
     for of in ended {
-        failed.extend(of.map_err(|_| "a thread panicked")?);
+        failed.extend(of.map_err(|_| "a panic in a thread")?);
     }
     assert!(failed.is_empty(), "{} of {plans}\n{}", failed.len(), failed[..failed.len().min(60)].join("\n"));
     assert!(plans > 200, "{plans}");

@@ -113,7 +113,7 @@ fn lumi_g_under_srun_takes_what_each_task_was_bound_to_and_shown() -> Outcome {
 fn a_reserved_core_of_lumi_g_is_refused_with_the_allowed_ones() -> Outcome {
     let Some(folder) = captures("LUMI-G's reserved cores") else { return Ok(()) };
     let lumi = low_noise(&load(&folder, "mi250x-tioga")?)?;
-    let refused = asked(&lumi, Some("48")).err().ok_or("it is refused")?;
+    let refused = asked(&lumi, Some("48")).err().ok_or("nothing refused it")?;
     let Some(PlanError::Rank(RankPlanError::Pu(PuError::NotInAffinity { pu: 48, allowed, .. }))) =
         refused.downcast_ref()
     else {

@@ -176,7 +176,7 @@ fn what_is_not_known_is_unknown_with_its_reason() {
         (unseen, FindingKind::NotSeen, "no status"),
         (policy, FindingKind::NotSeen, "no numa_maps"),
         (rank(0, "99", &[0]), FindingKind::NotSeen, "PU 99, which this machine does not have"),
-        (rank(0, "0", &[3]), FindingKind::LocalityNotKnown, "written by hand"),
+        (rank(0, "0", &[3]), FindingKind::LocalityNotKnown, &machine().gpus[3].locality.reason),
         (rank(0, "0-7", &[]), FindingKind::SpansNodes, "NUMA nodes 0-1"),
     ] {
         let judged = judge(&machine(), &pool("0-17", &[]), &[seen]);

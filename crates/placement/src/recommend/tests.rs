@@ -31,9 +31,14 @@ fn each_gpu_gets_what_is_its_own_and_those_without_get_what_is_left() {
     assert_eq!(pus(&places), ["0-1", "6-7", "4-5", "16-17", "2-3"]);
     let memory: Vec<Option<u32>> = places.places.iter().map(|place| place.memory_node).collect();
     assert_eq!(memory, [0, 1, 1, 1, 0].map(Some), "node 4 has no memory, node 1 is the nearest");
-    why(&places.places[1], &["local to its GPU (6-7,14-15)"]);
-    why(&places.places[3], &["its GPU's locality is unknown"]);
-    why(&places.places[4], &["no PU is local to its GPU: the nearest, on NUMA node 0"]);
+    let whys: Vec<&str> = places.places.iter().map(|place| &*place.why).collect();
+    insta::assert_snapshot!(whys.join("\n"), @"
+    local to its GPU (0-1,8-9)
+    local to its GPU (6-7,14-15)
+    local to its GPU (4-7,12-15)
+    its GPU's locality is unknown: cores are shared evenly over the NUMA nodes
+    no PU is local to its GPU: the nearest, on NUMA node 0
+    ");
     let closeness: Vec<_> = places.places.iter().filter_map(|place| Some(place.verdict.as_ref()?.closeness)).collect();
     use Closeness::{L3Local, NumaLocal, Unknown};
     assert_eq!(closeness, [L3Local, L3Local, NumaLocal, Unknown, NumaLocal]);
@@ -61,12 +66,15 @@ fn more_cores_than_a_gpus_share_come_from_the_nearest_and_its_own_come_first() {
 fn a_core_near_comes_before_one_far_away_that_before_a_hardware_thread_and_a_free_pu_before_a_shared_one() {
     let ranks = |ranks| given(&machine(), &Ask { ranks: Some(ranks), gpus: these(&[0]), ..Ask::default() });
     assert_eq!(pus(&ranks(9)), ["0", "1", "2", "3", "4", "5", "6", "7", "16"]);
-    why(&ranks(9).places[2], &["its GPU's local cores (0-1,8-9) are taken", "PU 2 (NUMA-local)"]);
-    why(&ranks(9).places[4], &["placed on PU 4 (REMOTE)"]);
     assert_eq!(pus(&ranks(12))[10..], ["8", "9"]);
-    why(&ranks(12).places[10], &["a second hardware thread"]);
     let all = ranks(19);
-    why(&all.places[18], &["shared with another rank"]);
+    let whys = [&ranks(9).places[2], &ranks(9).places[4], &ranks(12).places[10], &all.places[18]];
+    insta::assert_snapshot!(whys.map(|place| place.why.clone()).join("\n"), @"
+    its GPU's local cores (0-1,8-9) are taken: placed on PU 2 (NUMA-local); 9 ranks share this GPU and its 2 cores
+    its GPU's local cores (0-1,8-9) are taken: placed on PU 4 (REMOTE); 9 ranks share this GPU and its 2 cores
+    near its GPU (0-1,8-9), on a core of another rank's share; 12 ranks share this GPU and its 2 cores; a second hardware thread: no core is free there
+    near its GPU (0-1,8-9), on a core of another rank's share; 19 ranks share this GPU and its 2 cores; shared with another rank: no PU is free
+    ");
     assert_eq!(pus(&all)[18], "0", "near");
     assert_eq!(all.places.iter().filter(|place| place.why.contains("shared")).count(), 1);
     insta::assert_snapshot!("notes_on_19_ranks", all.notes.join("\n"));
