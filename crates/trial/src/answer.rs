@@ -328,15 +328,12 @@ mod tests {
         let of_it = answer_to(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
         insta::assert_snapshot!("starting_decides", of_it.lines[2]);
         let short = too_short(&variants(), 0.0012, 0.0011);
-        assert_eq!(
-            short.lines,
-            [
-                "Not decided: this program is too short for its placement to be told from its start.",
-                "By how much: nothing was compared. A run takes 1.200 ms, and starting a program that does nothing takes 1.100 ms.",
-                "How sure: give the program more work, 4 ms or more, or a --metric of its own that leaves the start out.",
-                "Use: run baseline",
-            ]
-        );
+        insta::assert_snapshot!(short.lines.join("\n"), @"
+        Not decided: this program is too short for its placement to be told from its start.
+        By how much: nothing was compared. A run takes 1.200 ms, and starting a program that does nothing takes 1.100 ms.
+        How sure: give the program more work, 4 ms or more, or a --metric of its own that leaves the start out.
+        Use: run baseline
+        ");
         assert!(!short.is_decided);
     }
 

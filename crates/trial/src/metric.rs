@@ -218,11 +218,15 @@ mod tests {
     fn what_gives_no_figure_says_why() -> Done {
         let why =
             |pattern: &str| MetricSource::pattern(pattern, false).and_then(|source| source.figure(&ended(OUTPUT)));
-        assert!(why("GFLOPS ([0-9]+)").is_err_and(|why| why.contains("matches nothing")));
-        assert!(why("(Perf)ormance").is_err_and(|why| why.contains("which is not a number")));
-        assert!(why("step ([0-9").is_err_and(|why| why.contains("not a regular expression")));
+        let whys = [why("GFLOPS ([0-9]+)"), why("(Perf)ormance"), why("step ([0-9")];
         let zero = MetricSource::pattern("x=([0-9]+)", false)?.figure(&ended(b"x=0"));
-        assert!(zero.is_err_and(|why| why.contains("must be positive")));
+        let whys = whys.into_iter().chain([zero]).map(|why| why.err().ok_or("it has a figure"));
+        insta::assert_snapshot!(whys.collect::<Result<Vec<_>, _>>()?.join("\n"), @r#"
+        the pattern GFLOPS ([0-9]+) matches nothing in the output
+        the pattern (Perf)ormance matches "Perf", which is not a number: put ( ) around the number
+        "step ([0-9" is not a regular expression: found unclosed character class
+        x is 0: a figure must be positive to be compared by ratio
+        "#);
         Ok(())
     }
 
@@ -234,13 +238,20 @@ mod tests {
         let json = |pointer: &str| MetricSource::Json { file: file.clone(), pointer: pointer.to_owned() };
         let since = |began| json("/fom/rate").figure(&EndedRun { wall_s: 1.0, began, output: b"" });
         assert_eq!(since(SystemTime::now() - Duration::from_secs(5)), Ok(3.5));
-        assert!(since(SystemTime::now() + Duration::from_secs(5)).is_err_and(|why| why.contains("older than the run")));
-        assert!(json("/fom").figure(&ended(b"")).is_err_and(|why| why.contains("no number")));
-        assert!(json("/nothing").figure(&ended(b"")).is_err_and(|why| why.contains("nothing at")));
+        let older = since(SystemTime::now() + Duration::from_secs(5));
+        let others = [json("/fom").figure(&ended(b"")), json("/nothing").figure(&ended(b""))];
         fs::write(&file, "took 12 s, rate 7.5\n")?;
         assert_eq!(MetricSource::File(file.clone()).figure(&ended(b"")), Ok(7.5));
         fs::remove_file(&file)?;
-        assert!(MetricSource::File(file).figure(&ended(b"")).is_err_and(|why| why.contains("cannot be read")));
+        let gone = MetricSource::File(file.clone()).figure(&ended(b""));
+        let whys = [older].into_iter().chain(others).chain([gone]).map(|why| why.err().ok_or("it has a figure"));
+        let whys = whys.collect::<Result<Vec<_>, _>>()?.join("\n");
+        insta::assert_snapshot!(whys.replace(&file.display().to_string(), "FILE"), @r#"
+        FILE is older than the run: the program did not write it
+        FILE: at /fom it has {"rate":3.5}, which is no number
+        FILE: it has nothing at /nothing
+        FILE cannot be read: No such file or directory (os error 2)
+        "#);
         Ok(())
     }
 

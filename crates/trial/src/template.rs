@@ -137,17 +137,25 @@ mod tests {
 
     #[test]
     fn lines_that_cannot_be_followed_are_refused_with_the_way_out() {
-        for (line, words) in [
-            ("srun -n8 ./app", "must have {app} once"),
-            ("srun {app} {app}", "must have {app} once"),
-            ("srun sh -c 'x {app}'", "must have {app} once"),
-            ("srun --opt={bind} {app}", "{bind} within another word"),
-            ("srun 'half {app}", "quote without its end"),
-            ("{app}", "names no launcher"),
-            ("A=1 {bind} {app}", "names no launcher"),
-        ] {
-            let refused = Template::parse(line).map_or_else(|error| error.to_string(), |_| "taken".to_owned());
-            assert!(refused.contains(words), "{line}: {refused}");
-        }
+        let lines = [
+            "srun -n8 ./app",
+            "srun {app} {app}",
+            "srun sh -c 'x {app}'",
+            "srun --opt={bind} {app}",
+            "srun 'half {app}",
+            "{app}",
+            "A=1 {bind} {app}",
+        ];
+        let refused =
+            lines.map(|line| Template::parse(line).err().map_or("taken".to_owned(), |error| error.to_string()));
+        insta::assert_snapshot!(refused.join("\n"), @r#"
+        the launch line "srun -n8 ./app" must have {app} once, as a word of its own: it stands for the program and its arguments
+        the launch line "srun {app} {app}" must have {app} once, as a word of its own: it stands for the program and its arguments
+        the launch line "srun sh -c 'x {app}'" must have {app} once, as a word of its own: it stands for the program and its arguments
+        the launch line "srun --opt={bind} {app}" has {bind} within another word or more than once: write it as a word of its own among the launcher's options
+        the launch line "srun 'half {app}" has a quote without its end
+        the launch line "{app}" names no launcher: for the program on its own leave --launch out
+        the launch line "A=1 {bind} {app}" names no launcher: for the program on its own leave --launch out
+        "#);
     }
 }
