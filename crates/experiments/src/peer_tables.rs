@@ -18,6 +18,8 @@ use crate::document::of_experiment::{declared_nodes, name_of};
 pub const ONE_WAY: &str = "one-way";
 /// The group of loads.
 pub const LOADS: &str = "loads";
+/// Why a row of copies of all at once is not measured.
+const TOO_FEW_PAIRS: &str = "fewer than two pairs are in a kernel's reach";
 
 /// A group of copies, and how they stand in a matrix.
 pub struct PeerTable {
@@ -80,8 +82,7 @@ pub fn tables(gpus: usize, how: &str, all: bool, out_of_reach: &BTreeSet<(usize,
                 row
             };
             let rows: Vec<Vec<OneCopy>> = rows.into_iter().map(reached).collect();
-            let too_few =
-                |row: &Vec<OneCopy>| (row.len() < 2).then_some("fewer than two pairs are in a kernel's reach");
+            let too_few = |row: &Vec<OneCopy>| (row.len() < 2).then_some(TOO_FEW_PAIRS);
             PeerTable {
                 group,
                 title: title(what),
@@ -172,7 +173,7 @@ mod tests {
     fn pairs_out_of_a_kernels_reach_take_no_part_in_copies_of_all() {
         // The last reaches the first only, and is reached by that.
         let apart = BTreeSet::from([(1, 3), (2, 3), (3, 1), (3, 2)]);
-        let tables = tables(4, " by a kernel", true, &apart);
+        let tables = tables(4, " by one engine", true, &apart);
         assert_eq!(
             ends(&tables, "all-to-one"),
             [vec![(1, 0), (2, 0), (3, 0)], vec![(0, 1), (2, 1)], vec![(0, 2), (1, 2)]]
@@ -181,7 +182,6 @@ mod tests {
             ends(&tables, "one-to-all"),
             [vec![(0, 1), (0, 2), (0, 3)], vec![(1, 0), (1, 2)], vec![(2, 0), (2, 1)]]
         );
-        let why = Some("fewer than two pairs are in a kernel's reach");
-        assert_eq!(tables[2].reasons, [None, None, None, why]);
+        assert_eq!(tables[2].reasons, [None, None, None, Some(TOO_FEW_PAIRS)]);
     }
 }
