@@ -73,7 +73,7 @@ fn run(browser: &str, folder: &Path, page: &Path, dark: bool) -> Result<String, 
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+#[allow(clippy::print_stderr, reason = "a test that skips something says so")]
 fn every_kind_of_page_is_readable_at_every_width_light_and_dark() -> Done {
     let Some(browser) = browser() else {
         eprintln!("SKIPPED pages in a browser: there is no chromium (package chromium)");
@@ -98,7 +98,7 @@ fn every_kind_of_page_is_readable_at_every_width_light_and_dark() -> Done {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+#[allow(clippy::print_stderr, reason = "a test that skips something says so")]
 fn what_is_wrong_with_a_page_is_found() -> Done {
     let Some(browser) = browser() else {
         eprintln!("SKIPPED pages in a browser: there is no chromium (package chromium)");

@@ -33,17 +33,16 @@ fn with(conditions: &[(usize, Conditions)]) -> Document {
 fn a_throttled_and_a_shared_gpu_are_named_with_the_cause_and_one_that_was_neither_is_not() {
     let document =
         with(&[(2, under(Limit::Thermal, 25, 0)), (3, under(Limit::Power, 0, 1)), (4, under(Limit::Power, 0, 0))]);
-    assert_eq!(
-        sentences(&document),
-        [
-            "GPU 2 was throttled for 25 % of the time, by its temperature.",
-            "Another process computed on GPU 3 meanwhile: `nvidia-smi` names it."
-        ]
-    );
+    insta::assert_snapshot!(sentences(&document).join("\n"), @"
+    GPU 2 was throttled for 25 % of the time, by its temperature.
+    Another process computed on GPU 3 meanwhile: `nvidia-smi` names it.
+    ");
     let state = |at: usize| document.devices[at].state();
-    assert_eq!(state(2), Err("it was throttled for 25 % of the time, by its temperature".to_owned()));
-    assert_eq!(state(3), Err("another process computed on it meanwhile".to_owned()));
-    assert_eq!(state(4), Ok("its link is as it should be".to_owned()));
+    insta::assert_snapshot!([2, 3, 4].map(|at| format!("{:?}", state(at))).join("\n"), @r#"
+    Err("it was throttled for 25 % of the time, by its temperature")
+    Err("another process computed on it meanwhile")
+    Ok("its link is as it should be")
+    "#);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn section<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
 fn eight_ranks_show_every_item_of_the_case_studys_listing() {
     let document = samples::case_study();
     let text = fitting(&document);
-    let has = |part: &str| assert!(text.contains(part), "{part} is missing from\n{text}");
+    let has = |part: &str| assert!(text.contains(part), "{part} is not in\n{text}");
     // GPU list, CPU list, size in floats; SIZE, REPS, WARM and the size in all its units.
     has("--cpus 49,57,17,25,1,9,33,41 --gpus 0,1,2,3,4,5,6,7");
     has("67108864 floats of 4 B = 268435456 B = 262144 KiB = 256 MiB = 0.25 GiB");
@@ -144,7 +144,7 @@ fn quiet_keeps_what_is_missing_odd_or_different() {
     let text = table(&with_missing_ranks(), &style);
     for loud in ["RANKS ARE MISSING", "missing: ranks 10-11", "Nodes differ", "driver.nvidia", "no result:", "PARTIAL"]
     {
-        assert!(text.contains(loud), "{loud} is missing from\n{text}");
+        assert!(text.contains(loud), "{loud} is not in\n{text}");
     }
     assert!(!text.contains("Settings") && !text.contains("each: as asked, seen"), "{text}");
 }

@@ -122,5 +122,9 @@ fn a_gpu_whose_copies_to_all_others_are_slow_is_below_its_twins_and_one_slow_pai
     assert_eq!(named(pair), [""; 0]);
     assert_eq!(named(|from, to| if from == 1 { 200.0 } else { pair(from, to) }), ["0000:01:00.0"]);
     assert_eq!(named(|from, to| if (from, to) == (1, 2) { 200.0 } else { pair(from, to) }), [""; 0]);
-    assert_eq!(named(|from, to| if from == 1 && to == 1 { 700.0 } else { pair(from, to) }), [""; 0], "its own memory");
+    assert_eq!(
+        named(|from, to| if from == 1 && to == 1 { 700.0 } else { pair(from, to) }),
+        [""; 0],
+        "copies within it"
+    );
 }

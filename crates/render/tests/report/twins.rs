@@ -100,7 +100,7 @@ fn only_like_gpus_used_alike_are_twins() {
     assert_eq!(named(&other), [0; 0], "two ranks on it");
     other = slow();
     other.devices.iter_mut().for_each(|device| device.kind = DeviceKind::HostMemory);
-    assert_eq!(named(&other), [0; 0], "memory of NUMA nodes");
+    assert_eq!(named(&other), [0; 0], "not a GPU");
     other = slow();
     other.cases[0].memory = MemoryKind::Pageable;
     assert_eq!(named(&other), [0; 0], "pageable memory");

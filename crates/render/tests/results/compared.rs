@@ -86,7 +86,7 @@ fn what_was_not_the_same_experiment_is_refused_unless_forced() -> Done {
     let mut other = base.clone();
     other.devices.iter_mut().for_each(|device| device.name = "NVIDIA GH200".into());
     other.platform.simulated = Some("a stand-in".into());
-    let refused = compared(from_ref(&base), from_ref(&other), false).err().ok_or("it is refused")?;
+    let refused = compared(from_ref(&base), from_ref(&other), false).err().ok_or("nothing refused it")?;
     assert!(matches!(refused.downcast_ref(), Some(NotCompared::Essential { .. })), "{refused}");
     insta::assert_snapshot!("refused_as_another_experiment", refused);
     let forced = compared(&[base], &[other], true)?;
@@ -113,7 +113,7 @@ fn a_driver_or_a_link_that_changed_is_said_and_not_refused() -> Done {
 fn what_has_nothing_to_compare_is_refused_with_the_reason() -> Done {
     let base = document(&[24.3e9, 24.3e9], &[Direction::H2d], 1)?;
     let other = document(&[24.3e9, 24.3e9], &[Direction::D2h], 1)?;
-    let refused = compared(from_ref(&base), &[other], false).err().ok_or("it is refused")?;
+    let refused = compared(from_ref(&base), &[other], false).err().ok_or("nothing refused it")?;
     assert!(matches!(refused.downcast_ref(), Some(NotCompared::NothingInCommon { .. })), "{refused}");
     insta::assert_snapshot!("refused_without_a_case_in_common", refused);
     let mut running = base.clone();
@@ -130,7 +130,7 @@ fn host_memory_is_never_compared_with_a_gpu() -> Done {
     let base = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     let mut new = base.clone();
     new.platform.kind = PlatformKind::Host;
-    let error = compared(&[base], &[new], false).err().ok_or("it is refused")?;
+    let error = compared(&[base], &[new], false).err().ok_or("nothing refused it")?;
     assert!(matches!(error.downcast_ref(), Some(NotCompared::Essential { .. })), "{error}");
     Ok(())
 }

@@ -23,14 +23,14 @@ fn a_document_against_itself_is_the_same_and_a_slower_one_regressed() -> Done {
     let base = document("mpi-1.0-aware.json")?;
     let mut slower = base.clone();
     for case in slower.pairs.iter_mut().flat_map(|pair| &mut pair.cases) {
-        let steady = case.message_ns.ok_or("every case was measured")?;
+        let steady = case.message_ns.ok_or("a time of each case")?;
         case.message_ns = Some(steady * 1.25);
         case.bytes_per_s = case.bytes_per_s.map(|rate| rate / 1.25);
         case.block_ns = (0..12).map(|at| steady * 1.25 * (1.0 + f64::from(at) * 1e-5)).collect();
     }
     let mut steady = base.clone();
     for case in steady.pairs.iter_mut().flat_map(|pair| &mut pair.cases) {
-        let level = case.message_ns.ok_or("every case was measured")?;
+        let level = case.message_ns.ok_or("a time of each case")?;
         case.block_ns = (0..12).map(|at| level * (1.0 + f64::from(at) * 1e-5)).collect();
     }
     let one = |document: &MpiDocument| run("a", document);

@@ -113,7 +113,7 @@ fn a_link_at_half_width_and_a_gpu_ten_per_cent_down_are_found_on_their_first_day
                 node.day(&baseline, &mut random) == (Gate::Finding, PASSES)
             })
             .count();
-        assert!(found >= 990, "a GPU at {part}: found on {found} of 1000 nodes");
+        assert!(found >= 990, "{part} of the rate: found on {found} of 1000 nodes");
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ fn a_sick_gpu_among_those_learned_from_is_left_out_and_named() -> Done {
 #[test]
 fn too_little_to_learn_from_is_refused_with_what_is_needed() -> Done {
     let mut random = SplitMix64::new(5);
-    let refused = learned(&mut random, 2).err().ok_or("it is refused")?;
+    let refused = learned(&mut random, 2).err().ok_or("nothing refused it")?;
     assert!(matches!(refused, NotLearned::TooFew(_)), "{refused}");
     insta::assert_snapshot!("too_little_to_learn_from", refused);
     assert_eq!(learn(tool(), 0, &[]).err(), Some(NotLearned::NoGpu));

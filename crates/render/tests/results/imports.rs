@@ -176,7 +176,7 @@ fn damaged_output_of_transferbench_is_refused_with_its_line() -> Done {
 fn files_of_two_runs_are_no_document() -> Done {
     let of = |program, names: [&str; 2]| -> Result<(String, Box<ImportError>), Box<dyn std::error::Error>> {
         let outputs = [output(names[0])?, output(names[1])?];
-        Ok(import(program, &outputs, about()).err().ok_or("it is refused")?)
+        Ok(import(program, &outputs, about()).err().ok_or("nothing refused it")?)
     };
     let (_, twice) = of(Program::Osu, ["osu_bw.txt", "osu_bw.txt"])?;
     assert!(matches!(&twice.refused, ImportErrorKind::InTwoFiles { first, .. } if first == "osu_bw.txt"), "{twice}");
@@ -243,7 +243,7 @@ fn another_programs_figures_are_not_compared() -> Done {
     let osu = analysis::imported::run("osu", &imported(Program::Osu, &["osu_bw.txt"])?)?;
     let nv = analysis::imported::run("nv", &imported(Program::Nvbandwidth, &["nvbandwidth.json"])?)?;
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
-    let refused = compare(tool, &[osu], &[nv], Thresholds::default(), false).err().ok_or("it is refused")?;
+    let refused = compare(tool, &[osu], &[nv], Thresholds::default(), false).err().ok_or("nothing refused it")?;
     let NotCompared::Essential { differs } = &refused else { return Err(refused.into()) };
     assert!(differs.contains("OSU") && differs.contains("nvbandwidth"), "{differs}");
     Ok(())

@@ -78,7 +78,7 @@ fn of_copies_both_ways_each_matrix_is_a_case_in_text_and_json_also_of_versions_t
 fn copies_both_ways_that_end_before_their_total_are_refused_as_cut_off() -> Done {
     let text = String::from_utf8(output("nvbandwidth-0.10.txt")?.bytes)?;
     let (before, _) = text.split_once("memcpy CE GPU(row) <-> GPU(column) Total").ok_or("no total")?;
-    let fault = take(Program::Nvbandwidth, before.as_bytes()).err().ok_or("it is refused")?;
+    let fault = take(Program::Nvbandwidth, before.as_bytes()).err().ok_or("nothing refused it")?;
     assert!(matches!(fault.refused, ImportErrorKind::Truncated { .. }), "{fault}");
     insta::assert_snapshot!("cut_off_before_the_total", fault);
     Ok(())
@@ -102,7 +102,7 @@ fn what_nvbandwidth_says_went_wrong_is_a_case_without_a_figure_or_an_error() -> 
         assert!(document.verdict[0].contains("FAILED"), "{name}: {:?}", document.verdict);
     }
     for name in ["nvbandwidth-no-device.txt", "nvbandwidth-no-device.json"] {
-        let (_, fault) = import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("it is refused")?;
+        let (_, fault) = import(Program::Nvbandwidth, &[output(name)?], about()).err().ok_or("nothing refused it")?;
         let ImportErrorKind::NoFigures { said } = &fault.refused else { return Err(fault.into()) };
         assert!(said.starts_with("[CUDA_ERROR_NO_DEVICE]"), "{name}: {said}");
     }

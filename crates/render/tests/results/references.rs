@@ -81,7 +81,7 @@ fn of_several_figures_the_narrowest_sizes_fit_then_the_sites_own_then_published_
     for (at, kind) in
         [FigureOrigin::Report, FigureOrigin::Own, FigureOrigin::Published, FigureOrigin::Site].into_iter().enumerate()
     {
-        assert_eq!(best(&lines[..=at])?, (kind, false), "the last of {:?}", &kinds[..=at]);
+        assert_eq!(best(&lines[..=at])?, (kind, false), "{:?}", &kinds[..=at]);
     }
     let narrow = line("128MiB", "report");
     assert_eq!(best(&[lines[3], &narrow])?, (FigureOrigin::Report, true));
