@@ -222,7 +222,7 @@ mod tests {
             let mut random = SplitMix64::new(seed);
             move || 100.0 + 0.5 * random.normal() + if random.uniform() < 0.1 { 15.0 } else { 0.0 }
         });
-        covers_as_well("a neighbour that comes and goes", 100.159, |seed| {
+        covers_as_well("a neighbour now and then", 100.159, |seed| {
             let mut random = SplitMix64::new(seed);
             let mut here = random.uniform() < 0.2;
             move || {

@@ -202,8 +202,8 @@ mod tests {
         let made = beside(&[GpuThreadAt::Near, GpuThreadAt::Apart], &[8, 1024]);
         assert_eq!(made.len(), 6);
         assert_eq!((made[0].path, made[0].bytes), (MessagePath::GpuThread(GpuThreadAt::Near), COPY_BYTES));
-        assert_eq!(made[0].bytes_a_turn(), 2.0 * COPY_BYTES as f64, "there and back");
+        assert_eq!(made[0].bytes_a_turn(), 2.0 * COPY_BYTES as f64, "out and home");
         assert_eq!((made[5].path, made[5].bytes), (MessagePath::Beside(GpuThreadAt::Apart), 1024));
-        assert_eq!(made[5].turns_a_round(), 2.0, "a ping-pong is there and back");
+        assert_eq!(made[5].turns_a_round(), 2.0, "a ping-pong goes out and home");
     }
 }
