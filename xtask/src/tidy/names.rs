@@ -226,7 +226,7 @@ mod tests {
             ),
             "{wrong:?}"
         );
-        assert_eq!(found(&[("Api", "two vendors"), ("Place", "for a reason")]), [""; 0]);
+        assert_eq!(found(&[("Api", "two vendors"), ("Place", "two crates")]), [""; 0]);
         assert_eq!(found(&[]).len(), 2);
     }
 
@@ -234,9 +234,9 @@ mod tests {
     fn a_listed_name_that_two_types_no_longer_have_is_found_in_its_line() {
         let files = tree([
             ("crates/a/src/b.rs", "pub struct Api;\n"),
-            (LIST, "//! List.\n[\n    (\"Api\", \"two vendors\"),\n    (\"Place\", \"for a reason\"),\n]\n"),
+            (LIST, "//! List.\n[\n    (\"Api\", \"two vendors\"),\n    (\"Place\", \"two crates\"),\n]\n"),
         ]);
-        let reasons = [("Api", "two vendors"), ("Place", "for a reason")];
+        let reasons = [("Api", "two vendors"), ("Place", "two crates")];
         let wrong: Vec<String> = check_by(&files, &reasons).iter().map(ToString::to_string).collect();
         assert_eq!(wrong.len(), 2);
         assert!(wrong[0].starts_with("xtask/src/tidy/names.rs:3: `Api` is in the list"), "{wrong:?}");
