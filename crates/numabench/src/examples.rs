@@ -69,7 +69,7 @@ mod tests {
         let without: Vec<_> = commands.iter().filter(|path| command_examples(path).is_empty()).collect();
         assert_eq!(without, [""; 0], "add a line to examples.txt");
         for (path, _) in parts() {
-            assert!(commands.iter().any(|command| command == path), "{path} is no command");
+            assert!(commands.iter().any(|command| command == path), "no command is called {path}");
         }
     }
 

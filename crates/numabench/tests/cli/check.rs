@@ -256,7 +256,7 @@ fn pingpong_under_torchrun_is_refused_and_not_run_by_every_worker() {
         ("LOCAL_WORLD_SIZE", "2"),
     ];
     let refused = end(numabench().envs(variables), ["pingpong", "--backend", "host"]);
-    refused.refused(2, &["torchrun or its like started 2 processes", "once on each node", "numabench exec"]);
+    insta::assert_snapshot!(refused.refused(2, &[]).err, @"numabench: error: torchrun or its like started 2 processes, and MPI cannot join processes of that launcher into one run: each process would measure alone. Start numabench once on each node, without the launcher: its ranks are threads, one for each GPU. numabench check shows where the workers are, and numabench exec places them");
 }
 
 #[test]

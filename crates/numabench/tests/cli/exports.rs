@@ -103,7 +103,7 @@ fn every_export_of_every_kind_of_document_is_read_by_a_parser_of_its_form_and_ha
     for (name, file) in documents(folder.path())? {
         let document: Value = serde_json::from_slice(&fs::read(&file)?)?;
         let wanted = figures(&document);
-        assert!(wanted > 0, "{name} has no figure");
+        assert!(wanted > 0, "{name}: no figures");
         let is_trial = text(&document, "/schema") == "numabench.trial";
         let mut rates_and_times = 0;
         for form in readers::FORMS {

@@ -205,10 +205,16 @@ fn a_file_without_places_or_for_a_node_that_is_not_here_is_refused() -> Done {
     let mut elsewhere = made;
     elsewhere["candidates"][0]["places"][0]["gpu"] = Value::Null;
     elsewhere["candidates"][0]["places"][0]["target_node"] = 77.into();
-    for (document, words) in [(without, "it holds no placement"), (elsewhere, "target node 77 is not here")] {
+    let mut said = String::new();
+    for document in [without, elsewhere] {
         fs::write(&path, document.to_string())?;
-        run(&["place", "--from", &path.display().to_string()]).refused(2, &["--from", words]);
+        let path = path.display().to_string();
+        said += &run(&["place", "--from", &path]).refused(2, &["--from"]).err.replace(&path, "FILE");
     }
+    insta::assert_snapshot!(said, @"
+    numabench: error: --from FILE: it holds no placement: make one with `numabench place --json FILE`
+    numabench: error: --from FILE: rank 0's target node 77 is not here: it was made for another machine or another job; make one here
+    ");
     Ok(())
 }
 

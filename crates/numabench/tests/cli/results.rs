@@ -1,6 +1,7 @@
 //! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote. 405 lines because they
 //! share those documents.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -147,11 +148,16 @@ fn what_cannot_be_compared_is_refused_with_the_way_out() -> Done {
     fs::write(folder.path().join("newer.json"), r#"{"schema": "numabench.result", "schema_version": "2.0"}"#)?;
     fs::create_dir(folder.path().join("empty"))?;
     let compare = |name: &str| run(&["compare", &path(name), &path(name)]);
-    compare("absent.json").refused(2, &["absent.json", "No such file"]);
-    compare("broken.json").refused(2, &["broken.json", "not JSON", "numabench pingpong --json"]);
-    compare("newer.json").refused(2, &["newer.json", "2.0", "this numabench reads 1.x"]);
-    compare("empty").refused(2, &["holds no result document"]);
-    run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &["fast", "not a percentage"]);
+    let refused = ["absent.json", "broken.json", "newer.json", "empty"].map(|name| compare(name).refused(2, &[]).err);
+    let threshold = run(&["compare", "a", "b", "--threshold", "fast"]).refused(2, &[]).err;
+    let said = refused.concat().replace(&folder.path().display().to_string(), "FOLDER");
+    insta::assert_snapshot!(said + threshold.lines().next().unwrap_or_default(), @r#"
+    numabench: error: cannot read FOLDER/absent.json: No such file or directory (os error 2)
+    numabench: error: FOLDER/broken.json: this is not JSON (EOF while parsing an object at line 1 column 1): give a file that `numabench pingpong --json FILE` wrote
+    numabench: error: FOLDER/newer.json: the document follows schema 2.0; this numabench reads 1.x: read it with the numabench that wrote it, or a newer one
+    numabench: error: FOLDER/empty holds no result document: give a folder of files that `numabench pingpong --json` wrote
+    error: invalid value 'fast' for '--threshold <PERCENT[,PERCENT]>': "fast" is not a percentage: give one above 0 and below 100, e.g. 3%
+    "#);
     Ok(())
 }
 
@@ -373,8 +379,8 @@ fn an_mpi_document_is_compared_exported_and_shown() -> Done {
     run(&["report", &path("mpi-1.0-aware.json"), "-o", &file]).well();
     assert!(fs::read_to_string(file)?.contains("<summary>Operations"));
     let baseline = folder.path().join("baseline.json").display().to_string();
-    run(&["baseline", &path("mpi-1.0-aware.json"), "-o", &baseline])
-        .refused(2, &["of kind MPI", "numabench pingpong --json"]);
+    let refused = run(&["baseline", &path("mpi-1.0-aware.json"), "-o", &baseline]).refused(2, &[]).err;
+    insta::assert_snapshot!(refused.replace(&path("mpi-1.0-aware.json"), "FILE"), @"numabench: error: FILE: it is a document of kind MPI: give documents that `numabench pingpong --json` wrote");
     Ok(())
 }
 
@@ -407,21 +413,23 @@ fn a_pipe_or_an_endless_device_in_a_documents_place_is_refused_at_once() -> Done
     let pipe = folder.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
     let pipe = pipe.display().to_string();
+    let page = folder.path().join("report.html").display().to_string();
+    let mut said = BTreeSet::new();
     for path in [pipe.as_str(), "/dev/zero"] {
         for command in [
             &["compare", path, path][..],
             &["export", "--to", "csv", path],
-            &["report", "-o", "/dev/null", path],
+            &["report", "-o", &page, path],
             &["history", path],
             &["trial", "--resume", path],
             &["check", "--bandwidth", "--against", path],
         ] {
             let ended = end(numabench().timeout(std::time::Duration::from_secs(20)), command);
-            ended.refused(2, &["not a regular file"]);
+            said.insert(ended.refused(2, &[]).err.replace(path, "FILE"));
         }
         let line = format!("mpirun -n 2 --rankfile {path} ./app");
         let ended = end(numabench().timeout(std::time::Duration::from_secs(20)), ["check", "--launch", &line]);
-        ended.refused(6, &["the rankfile", "not a regular file"]);
+        said.insert(ended.refused(6, &[path]).err.replace(path, "FILE"));
         // A program that is none is no wrapper that says something of places.
         let ended = end(
             numabench().timeout(std::time::Duration::from_secs(20)),
@@ -429,6 +437,12 @@ fn a_pipe_or_an_endless_device_in_a_documents_place_is_refused_at_once() -> Done
         );
         assert!(ended.code.is_some(), "{path}: {}", ended.err);
     }
+    insta::assert_snapshot!(said.into_iter().collect::<String>(), @"
+    numabench: error: --launch: the rankfile FILE cannot be read: it is a device, not a regular file; to read what another program writes, give - and pipe it to standard input
+    numabench: error: --launch: the rankfile FILE cannot be read: it is a pipe, not a regular file; to read what another program writes, give - and pipe it to standard input
+    numabench: error: cannot read FILE: it is a device, not a regular file; to read what another program writes, give - and pipe it to standard input
+    numabench: error: cannot read FILE: it is a pipe, not a regular file; to read what another program writes, give - and pipe it to standard input
+    ");
     Ok(())
 }
 

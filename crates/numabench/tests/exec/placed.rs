@@ -68,18 +68,33 @@ fn cores_are_kept_free_counted_and_left_alone_as_asked() -> Done {
 #[test]
 fn a_rank_or_a_node_that_is_not_there_is_refused_before_anything_is_started() {
     let marks = ["--", "echo", "started"];
-    for (options, code, words) in [
-        (&["--rank", "2", "--ranks", "2"][..], 2, &["rank 2 of 2", "0 to 1"][..]),
-        (&["--rank", "0"], 2, &["--ranks"]),
-        (&["--rank", "0", "--ranks", "0"], 2, &["--ranks"]),
-        (&["--membind", "77"], 2, &["NUMA node 77 does not exist"]),
-        (&["--membind", "near"], 2, &["neither local, none nor"]),
-        (&["--gpus", "61"], 77, &["there is no device 61"]),
-        (&["--gpus", "x y"], 2, &["names no device"]),
-        (&["--strategy", "closest"], 2, &["close, spread, compact or worst"]),
+    let mut said = String::new();
+    for (options, code, named) in [
+        (&["--rank", "2", "--ranks", "2"][..], 2, "rank 2 of 2"),
+        (&["--rank", "0"], 2, "--ranks"),
+        (&["--rank", "0", "--ranks", "0"], 2, "--ranks"),
+        (&["--membind", "77"], 2, "NUMA node 77"),
+        (&["--membind", "near"], 2, "near"),
+        (&["--gpus", "61"], 77, "61"),
+        (&["--gpus", "x y"], 2, "x y"),
+        (&["--strategy", "closest"], 2, "closest"),
     ] {
-        run(&[&["exec"], options, &marks].concat()).refused(code, words);
+        let ended = run(&[&["exec"], options, &marks].concat()).refused(code, &[named]);
+        // What there is on this machine comes after these words.
+        let line = ended.err.lines().next().unwrap_or_default();
+        let end = [" on this machine: ", " here: "].iter().find_map(|words| line.find(words)).unwrap_or(line.len());
+        said += &format!("{}\n", &line[..end]);
     }
+    insta::assert_snapshot!(said, @r#"
+    numabench: error: rank 2 of 2: ranks are numbered from 0, so --rank is 0 to 1
+    error: the following required arguments were not provided:
+    error: invalid value '0' for '--ranks <M>': "0" is not a whole number from 1 to 8192
+    numabench: error: NUMA node 77 does not exist
+    error: invalid value 'near' for '--membind <local|NODE|none>': "near" is neither local, none nor a NUMA node's number
+    numabench: error: there is no device 61
+    error: invalid value 'x y' for '--gpus <LIST|all|none>': "x y" names no device: write indices in PCI order (0,1 or 0-3), PCI addresses (0000:c1:00.0), UUIDs (GPU-…) or all
+    error: invalid value 'closest' for '--strategy <close|spread|compact|worst>': "closest" is not a strategy: write close, spread, compact or worst
+    "#);
 }
 
 #[test]

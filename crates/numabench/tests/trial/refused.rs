@@ -7,29 +7,42 @@ use crate::{PRINTED, PROGRAM};
 fn what_cannot_be_tried_is_refused_with_the_way_out() {
     let printed = |options: &[&'static str]| [&["trial"][..], options, &PRINTED, &PROGRAM].concat();
     let of = |options: &[&'static str], program: &[&'static str]| [&["trial"][..], options, &["--"], program].concat();
-    for (args, code, words) in [
-        (of(&["--vary", "X=1"], &["/no/such/program"]), 127, &["there is no program /no/such/program"][..]),
-        (of(&["--launch", "no-such-launcher {app}"], &["true"]), 127, &["no-such-launcher"]),
-        (of(&["--launch", "env true"], &["true"]), 2, &["{app} once"]),
-        (of(&["--launch", "env {app}"], &["true"]), 2, &["nothing to compare", "--placements"]),
-        (of(&["--placements", "close", "--launch", "env {app}"], &["true"]), 2, &["{bind}"]),
-        (of(&["--metric", "x=([0-9]+)", "--vary", "X=1"], &["true"]), 2, &["--better lower or --better higher"]),
-        (of(&["--better", "higher", "--vary", "X=1"], &["true"]), 2, &["of the wall time less is better"]),
-        (of(&["--vary", "membind=near"], &["true"]), 2, &["membind=near", "local, interleave"]),
-        (printed(&["--vary", "X=1", "--max-runs", "5"]), 2, &["--max-runs 5 is too few", "before 6 runs"]),
-        (printed(&["--vary", "X=1", "--expect", "close"]), 2, &["--expect close", "baseline, X=1"]),
+    let mut said = String::new();
+    for (args, code) in [
+        (of(&["--vary", "X=1"], &["/no/such/program"]), 127),
+        (of(&["--launch", "no-such-launcher {app}"], &["true"]), 127),
+        (of(&["--launch", "env true"], &["true"]), 2),
+        (of(&["--launch", "env {app}"], &["true"]), 2),
+        (of(&["--placements", "close", "--launch", "env {app}"], &["true"]), 2),
+        (of(&["--metric", "x=([0-9]+)", "--vary", "X=1"], &["true"]), 2),
+        (of(&["--better", "higher", "--vary", "X=1"], &["true"]), 2),
+        (of(&["--vary", "membind=near"], &["true"]), 2),
+        (printed(&["--vary", "X=1", "--max-runs", "5"]), 2),
+        (printed(&["--vary", "X=1", "--expect", "close"]), 2),
+        (of(&["--placements", "closest"], &["true"]), 2),
+        (of(&["--vary", "X"], &["true"]), 2),
+        (of(&["--equivalence", "0"], &["true"]), 2),
+        (of(&["--metric-json", "file"], &["true"]), 2),
     ] {
-        run(&args).refused(code, words);
+        said += run(&args).refused(code, &[]).err.split("\n\nFor more").next().unwrap_or_default().trim_end();
+        said += "\n";
     }
-    for (args, words) in [
-        (of(&["--placements", "closest"], &["true"]), "close, spread, compact or worst"),
-        (of(&["--vary", "X"], &["true"]), "NAME=V1,V2"),
-        (of(&["--equivalence", "0"], &["true"]), "not a percentage"),
-        (of(&["--metric-json", "file"], &["true"]), "not FILE:POINTER"),
-    ] {
-        let ended = run(&args);
-        assert!(ended.code == Some(2) && ended.err.contains(words), "{}", ended.err);
-    }
+    insta::assert_snapshot!(said, @r#"
+    numabench: error: there is no program /no/such/program: give a path, or a name that is in PATH
+    numabench: error: there is no program no-such-launcher: give a path, or a name that is in PATH
+    numabench: error: the launch line "env true" must have {app} once, as a word of its own: it stands for the program and its arguments
+    numabench: error: there is nothing to compare the baseline with: give --placements, a second --launch, --vary, or --aa for the baseline against itself
+    numabench: error: --placements: the launch line "env {app}" has no place for the binding: write {bind} among its options
+    numabench: error: say whether less or more of the metric is better: --better lower or --better higher
+    numabench: error: --better higher needs a metric: of the wall time less is better
+    numabench: error: --vary membind=near: write local, interleave, none or a NUMA node's number
+    numabench: error: --max-runs 5 is too few: with 1 comparison no difference can be told before 6 runs of each
+    numabench: error: --expect close: there is no such variant; there are baseline, X=1
+    error: invalid value 'closest' for '--placements <LIST>': "closest" is not a strategy: write close, spread, compact or worst
+    error: invalid value 'X' for '--vary <NAME=V1,V2>': "X" is not a list of values: write NAME=V1,V2, e.g. OMP_NUM_THREADS=7,14 or membind=local,interleave
+    error: invalid value '0' for '--equivalence <PERCENT>': "0" is not a percentage: give one above 0 and below 100, e.g. 3%
+    error: invalid value 'file' for '--metric-json <FILE:POINTER>': "file" is not FILE:POINTER: write for example result.json:/fom/rate
+    "#);
 }
 
 #[test]
