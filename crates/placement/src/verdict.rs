@@ -247,7 +247,10 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_unknown_with_the_reason() {
-        assert_eq!(closeness_and_reason(&machine(), 0, gpu(3)), (Closeness::Unknown, machine().gpus[3].locality.reason.clone()));
+        assert_eq!(
+            closeness_and_reason(&machine(), 0, gpu(3)),
+            (Closeness::Unknown, machine().gpus[3].locality.reason.clone())
+        );
         let (closeness, reason) = closeness_and_reason(&machine(), 0, gpu(99));
         assert!(closeness == Closeness::Unknown && reason.contains("0000:64:00.0"), "{reason}");
         assert_eq!(closeness_and_reason(&machine(), 0, TargetId::Node(9)).0, Closeness::Unknown);

@@ -299,7 +299,7 @@ impl Mapping {
         };
         match layouts.is_empty() {
             true => vec![Layout::unknown(ranks, "this machine has no such object for mpirun to map by or to bind to")],
-            false => self.reorder(topology, ranks, layouts),
+            false => self.reorder(ranks, layouts),
         }
     }
 
@@ -325,7 +325,7 @@ impl Mapping {
 
     fn ordered(&self, topology: &Topology, _pool: &IdSet, lists: Option<Vec<IdSet>>, ranks: usize) -> Vec<Layout> {
         match lists {
-            Some(lists) => self.reorder(topology, ranks, one_layout(Some(lists))),
+            Some(lists) => self.reorder(ranks, one_layout(Some(lists))),
             None => vec![Layout::unknown(
                 ranks,
                 "an object of this machine has fewer cores than its ranks are to have: mpirun refuses the line",
@@ -333,14 +333,12 @@ impl Mapping {
         }
     }
 
-    fn reorder(&self, _topology: &Topology, ranks: usize, layouts: Vec<Layout>) -> Vec<Layout> {
+    fn reorder(&self, ranks: usize, layouts: Vec<Layout>) -> Vec<Layout> {
         match &self.reordered {
             // Which rank is where is another matter where all are alike.
             Some(how) if layouts.iter().any(|layout| layout.starts.windows(2).any(|pair| pair[0] != pair[1])) => {
-                vec![Layout::unknown(
-                    ranks,
-                    &format!("{how} numbers the ranks in another order: mpirun --report-bindings shows it"),
-                )]
+                let why = format!("{how} numbers the ranks in another order: mpirun --report-bindings shows it");
+                vec![Layout::unknown(ranks, &why)]
             }
             _ => layouts,
         }
