@@ -271,7 +271,7 @@ impl Mapping {
                 return vec![Layout::unknown(ranks, &why.to_lowercase())];
             }
             let by = self.by.unwrap_or(By::Part(Part::Numa));
-            return self.ordered(topology, pool, self.wide(topology, pool, by, ranks, cpu, cores), ranks);
+            return self.ordered(self.wide(topology, pool, by, ranks, cpu, cores), ranks);
         }
         // 5.0 maps more than two ranks by package, and has `--rank-by span` alone.
         let many = if self.spanning { Part::Package } else { Part::Numa };
@@ -323,7 +323,7 @@ impl Mapping {
         order.into_iter().map(take).collect()
     }
 
-    fn ordered(&self, topology: &Topology, _pool: &IdSet, lists: Option<Vec<IdSet>>, ranks: usize) -> Vec<Layout> {
+    fn ordered(&self, lists: Option<Vec<IdSet>>, ranks: usize) -> Vec<Layout> {
         match lists {
             Some(lists) => self.reorder(ranks, one_layout(Some(lists))),
             None => vec![Layout::unknown(

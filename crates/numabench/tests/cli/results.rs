@@ -1,4 +1,4 @@
-//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote. 405 lines because they
+//! Commands that read documents: what they print, refuse and end with, on documents that this binary wrote. 510 lines because they
 //! share those documents.
 
 use std::collections::BTreeSet;
