@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -73,7 +73,14 @@ impl Stream {
         memory::OBJECTS.fetch_add(1, Ordering::AcqRel);
         let line = Arc::<Line>::default();
         let worked = Arc::clone(&line);
-        thread::spawn(move || worked.work());
+        // Virtual time does not wait for a thread that it does not know: other streams would be done before this one begins.
+        let (begins, begun) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            actor::me();
+            drop(begins);
+            worked.work();
+        });
+        let _ = begun.recv();
         Box::into_raw(Box::new(Self { device, line })) as usize
     }
 
@@ -117,5 +124,19 @@ impl Stream {
         let idle = || self.line.is_idle();
         let is_idle = idle() || (clock::is_virtual() && actor::wait(self.line.address(), Some(QUERY), idle));
         if is_idle { Ok(()) } else { Err(NOT_READY) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page;
+
+    #[test]
+    fn a_stream_takes_part_in_time_as_soon_as_it_is_there() {
+        for before in 0..20 {
+            assert_eq!(page::lock().actors().count(), before);
+            Stream::create(0);
+        }
     }
 }
