@@ -8,6 +8,7 @@ mod dependencies;
 mod figures;
 mod finding;
 mod names;
+mod orphans;
 mod programs;
 mod rust_code;
 mod schema;
@@ -44,6 +45,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     findings.extend(circles::check_folders(&texts));
     findings.extend(figures::check(&texts));
     findings.extend(names::check(&texts));
+    findings.extend(orphans::check(&texts));
     findings.extend(schema::check(root));
     findings.extend(programs::check(root));
     for finding in &findings {

@@ -73,7 +73,7 @@ fn where_they_part(one: &Module, other: &Module) -> (Module, Module) {
     (one[..=shared].to_vec(), other[..=shared].to_vec())
 }
 
-fn by_crate(files: &[(PathBuf, String)]) -> BTreeMap<PathBuf, Files> {
+pub fn by_crate(files: &[(PathBuf, String)]) -> BTreeMap<PathBuf, Files> {
     let mut crates: BTreeMap<PathBuf, Files> = BTreeMap::new();
     for (file, text) in files {
         if let Some((source, module)) = module_of(file) {
