@@ -1,11 +1,10 @@
-//! The launcher's PMI, for a process whose MPI ended without a word, or never began.
+//! The launcher's PMI, for a process whose MPI ended without a word.
 //!
 //! Hydra kills every process of a node, and ends with that signal's number, as soon as one leaves that has begun to speak PMI-1 and has not said `finalize`
 //! (`pmip_cb.c` of MPICH). Where MPI ran in a child that it ended, the parent holds the same socket and says it in the child's place.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
-use std::thread;
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,43 +12,21 @@ use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags
 
 /// How long the launcher's answer is waited for: it is a process of the same node.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
-/// How long the launcher has to pass on what this process wrote, before it is told to end all: what it has not passed on by then is lost.
-const PASSES_ON_WITHIN: Duration = Duration::from_millis(500);
 
 /// Says `finalize` on the socket that Hydra named in `PMI_FD`. Whether it agreed: then this process may leave with any code, and no other is killed for it.
 ///
 /// Nobody else may speak on that socket any more: the process that ran MPI has ended.
 pub fn finalize() -> bool {
-    launcher().is_some_and(|socket| finalized(socket.as_fd(), ANSWERS_WITHIN))
-}
-
-/// Says `abort` there: Hydra ends all processes of the launch, this one too, and ends with this code. Where the MPI of this process never began, Hydra would not miss it, and the
-/// others would wait for it in MPI_Init. Whether it could be said.
-pub fn abort(code: u8) -> bool {
-    launcher().is_some_and(|socket| {
-        thread::sleep(PASSES_ON_WITHIN);
-        send(socket.as_fd(), &aborts_with(code))
-    })
-}
-
-fn aborts_with(code: u8) -> String {
-    format!("cmd=abort exitcode={code}\n")
-}
-
-/// The socket that Hydra named.
-fn launcher() -> Option<OwnedFd> {
     let named = std::env::var("PMI_FD").ok().and_then(|text| text.parse().ok());
-    // If the number is not that of a socket, the calls that use it say so.
-    named.filter(|fd: &RawFd| *fd > 2).and_then(|fd| sys::begun::descriptor(fd).ok())
-}
-
-fn send(socket: BorrowedFd<'_>, words: &str) -> bool {
-    // A launcher that is gone is an error here, and no SIGPIPE.
-    sendmsg(socket, &[IoSlice::new(words.as_bytes())], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL).is_ok()
+    let socket = named.filter(|fd: &RawFd| *fd > 2).and_then(|fd| sys::begun::descriptor(fd).ok());
+    // If the number is not that of a socket, the calls below say so.
+    socket.is_some_and(|socket| finalized(socket.as_fd(), ANSWERS_WITHIN))
 }
 
 fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
-    if !send(socket, "cmd=finalize\n") {
+    // A launcher that is gone is an error here, and no SIGPIPE.
+    let words = [IoSlice::new(b"cmd=finalize\n")];
+    if sendmsg(socket, &words, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL).is_err() {
         return false;
     }
     let until = Instant::now() + within;
@@ -75,6 +52,7 @@ fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
+    use std::thread;
 
     use super::*;
 
@@ -98,16 +76,6 @@ mod tests {
     fn a_launcher_that_agrees_may_be_left() {
         assert_eq!(answered(b"cmd=finalize_ack\n"), (true, "cmd=finalize\n".to_owned()));
         assert!(answered(b"cmd=get_result rc=0 value=x\ncmd=finalize_ack\n").0, "an answer to the dead comes first");
-    }
-
-    #[test]
-    fn a_launcher_is_told_to_end_all_with_a_code() {
-        let (ours, mut launcher) = UnixStream::pair().expect("a pair of sockets");
-        assert!(send(ours.as_fd(), &aborts_with(77)));
-        drop(ours);
-        let mut heard = String::new();
-        launcher.read_to_string(&mut heard).expect("a command");
-        assert_eq!(heard, "cmd=abort exitcode=77\n");
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::watchdog::FIRST_SPEAKS;
 pub(super) struct Before {
     /// The MPI library that it starts or has started.
     pub starting: Option<String>,
+    /// The code and the reason with which it does not begin, before the others know.
+    pub refusing: Option<(u8, String)>,
     /// The code with which the session leaves, having said why.
     pub refused: Option<u8>,
 }
@@ -23,6 +25,9 @@ impl Before {
         // Also where a signal ended it since: a launcher ends the others as soon as one has left with its code.
         if let Some(code) = self.refused {
             return Fault::silent(Exit::from_code(code));
+        }
+        if let Some((code, why)) = &self.refusing {
+            return Fault::new(Exit::from_code(*code), why.clone());
         }
         let died = match end {
             SessionEnd::Left(status) if status.signal().is_none() => {
@@ -55,7 +60,7 @@ mod tests {
     #[test]
     fn a_session_that_said_why_it_leaves_is_not_said_to_have_been_ended_in_mpi() {
         let ended = |refused| {
-            let before = Before { starting: Some("an MPI".to_owned()), refused };
+            let before = Before { starting: Some("an MPI".to_owned()), refused, ..Before::default() };
             let fault = before.fault(&SessionEnd::Signalled, true, Some(Exit::Signal(15)));
             (fault.exit, fault.to_string())
         };
@@ -63,5 +68,12 @@ mod tests {
         let (exit, said) = ended(None);
         assert_eq!(exit, Exit::Signal(15));
         assert!(said.contains("was ended in MPI_Init of an MPI"), "{said}");
+        let refusing = Before { refusing: Some((77, "no GPU".to_owned())), ..Before::default() };
+        let fault = refusing.fault(&SessionEnd::Signalled, true, None);
+        assert_eq!(
+            (fault.exit, fault.to_string()),
+            (Exit::from_code(77), "no GPU".to_owned()),
+            "MPI keeps nothing from being said"
+        );
     }
 }

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::ending;
 use crate::exit::Exit;
+use crate::fault::Fault;
 
 /// The variable that makes a process the session of a supervisor.
 pub(super) const SESSION: &str = "NUMABENCH_MPI_SESSION";
+/// The variable by which a supervisor says that its rank is not to begin: an exit code, and why.
+pub(super) const REFUSED: &str = "NUMABENCH_MPI_REFUSED";
 /// More bytes than any message has: 2,000 pairs of a hundred cases of fifty blocks.
 const MOST: u32 = 1 << 30;
 
@@ -21,6 +24,8 @@ const MOST: u32 = 1 << 30;
 pub enum SessionMessage<M, D, F> {
     /// MPI is started now: this library.
     Starting(String),
+    /// This rank does not begin, and says so to the others, for whom it starts MPI: the exit code, and why.
+    Refusing(u8, String),
     /// It cannot go on and leaves with this code; why was said, here or by rank 0.
     Refused(u8),
     /// All ranks have met.
@@ -31,6 +36,13 @@ pub enum SessionMessage<M, D, F> {
     Found(F),
     /// All was done; it leaves now.
     Over,
+}
+
+/// Why the supervisor's rank is not to begin, if it is not.
+pub(super) fn refused() -> Option<Fault> {
+    let text = std::env::var(REFUSED).ok()?;
+    let (code, why) = text.split_once(' ')?;
+    Some(Fault::new(Exit::from_code(code.parse().ok()?), why))
 }
 
 /// Tells the supervisor. One that is gone ends the session: nobody would hear of what it finds.

@@ -1,6 +1,7 @@
 //! What a kind of measurement by supervised ranks says of itself; its options are the value that implements it.
 
 use std::fmt::Display;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use launchers::Launch;
@@ -131,6 +132,8 @@ pub struct RankSession<'a, K> {
     pub launch: &'a Launch,
     /// Says something on standard error, at once.
     pub say: fn(&str),
+    /// Whether MPI was started, or is not needed: a rank that does not begin has told the others.
+    pub(super) with_others: AtomicBool,
 }
 
 /// Told of everything as it happens: whoever is told outlives a process that MPI ends.

@@ -35,6 +35,8 @@ pub use partners::RankProcess;
 pub use place::{RankLocation, apart, place_on_node};
 pub use session_end::{SessionEnd, signal_name};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use launchers::Launch;
 
 use crate::exit::Exit;
@@ -49,5 +51,10 @@ pub fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Document>
         return supervisor::run(kind, launch, caller);
     }
     rank_session::prepare_process()?;
-    kind.session(&RankSession { kind, launch, say: caller.say })
+    let session = RankSession { kind, launch, say: caller.say, with_others: AtomicBool::new(launch.is_alone()) };
+    let ended = channel::refused().map_or_else(|| kind.session(&session), Err);
+    match ended {
+        Err(fault) if !session.with_others.load(Ordering::Relaxed) => session.refuse(fault),
+        ended => ended,
+    }
 }

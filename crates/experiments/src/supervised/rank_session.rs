@@ -1,14 +1,14 @@
 //! The steps of a rank's session that every kind of measurement takes: bind, open the GPU, start MPI, work, leave. MPI may end it at any call; its supervisor has heard
 //! everything by then.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use device::{Device, DeviceId};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Mpi, Single, ThreadLevel};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use startup::Agreement;
+use startup::{Agreement, ProcessRefusal};
 use topo::Topology;
 
 use super::channel::{SessionMessage, tell};
@@ -21,6 +21,13 @@ use crate::fault::Fault;
 use crate::launched::{CODES, start};
 use crate::signals::Signals;
 use crate::watchdog::{NOT_OPEN, Watchdog};
+
+/// The first step of all ranks: each says whether it begins.
+fn begin(agreement: &mut Agreement, mine: Result<(), Fault>) -> Result<(), Fault> {
+    let mine = mine.map_err(|fault| ProcessRefusal::from(&fault));
+    let all_begin = |all: Vec<()>| -> Result<_, Fault> { Ok(all) };
+    Ok(agreement.agree(mine, all_begin)?)
+}
 
 /// Makes this process a session.
 ///
@@ -111,12 +118,32 @@ impl<K: Supervised> RankSession<'_, K> {
             let world = Single::default();
             return self.report_end(work(None, Agreement::new(&mut Communicator::new(&world), timeout, CODES)));
         }
-        let starting = &mut |library: &str| self.tell(&SessionMessage::Starting(library.to_owned()));
-        let (mpi, library) = start(self.launch, timeout, level, self.say, starting)?;
+        self.with_others.store(true, Ordering::Relaxed);
+        let (mpi, library) = self.start(level)?;
         let ended = {
             let mut comm = Communicator::new(&mpi);
-            self.report_end(work(Some((&mpi, &library)), Agreement::new(&mut comm, timeout, CODES)))
+            let mut agreement = Agreement::new(&mut comm, timeout, CODES);
+            let begun = begin(&mut agreement, Ok(()));
+            self.report_end(begun.and_then(|()| work(Some((&mpi, &library)), agreement)))
         };
+        self.leave(mpi, ended)
+    }
+
+    /// Does not begin: starts MPI to tell the others, who would wait for this rank in MPI_Init. Where MPI does not start either, `fault` is what is said.
+    pub(super) fn refuse(&self, fault: Fault) -> Result<Exit, Fault> {
+        self.tell(&SessionMessage::Refusing(fault.exit.code(), fault.to_string()));
+        let Ok((mpi, _)) = self.start(None) else { return self.report_end(Err(fault)).map(|()| Exit::Ok) };
+        let told = begin(&mut Agreement::new(&mut Communicator::new(&mpi), self.kind.timeout(), CODES), Err(fault));
+        self.leave(mpi, self.report_end(told)).map(|()| Exit::Ok)
+    }
+
+    fn start(&self, level: Option<ThreadLevel>) -> Result<(Mpi, String), Fault> {
+        let starting = &mut |library: &str| self.tell(&SessionMessage::Starting(library.to_owned()));
+        start(self.launch, self.kind.timeout(), level, self.say, starting)
+    }
+
+    /// Leaves MPI, and the process where others may not be left in good order.
+    fn leave(&self, mpi: Mpi, ended: Result<(), Fault>) -> Result<(), Fault> {
         let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
         let has_left = !was_late && startup::leave(mpi, self.say);
         match ended {

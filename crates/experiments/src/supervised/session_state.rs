@@ -52,6 +52,7 @@ impl<'a, K: Supervised> KnownSession<'a, K> {
         self.since = Instant::now();
         match message {
             SessionMessage::Starting(library) => self.before.starting = Some(library),
+            SessionMessage::Refusing(code, why) => self.before.refusing = Some((code, why)),
             SessionMessage::Refused(code) => self.before.refused = Some(code),
             SessionMessage::Met(met) => {
                 let processes = K::processes(&met);

@@ -1,6 +1,6 @@
 //! The supervisor of a rank's session, from the first step to the last: it knows what the session was doing when MPI ended it, and rank 0's has the result.
 
-use launchers::{Launch, Launcher};
+use launchers::Launch;
 
 use super::caller::Caller;
 use super::kind::{SessionOutcome, Supervised, SupervisedRun};
@@ -21,9 +21,14 @@ pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Do
     let Caller { origin, say, open, show } = caller;
     let leads = launch.speaks();
     // The file is opened first: a run whose result cannot be kept must not begin.
-    let sink = if leads { open().map_err(|fault| left_alone(fault, launch, say))? } else { None };
+    let opened = if leads { open() } else { Ok(None) };
+    let (sink, refused) = match opened {
+        Err(fault) if launch.is_alone() => return Err(fault),
+        Err(fault) => (None, Some(fault)),
+        Ok(sink) => (sink, None),
+    };
     let signals = Signals::catch()?;
-    let mut session = SessionProcess::start()?;
+    let mut session = SessionProcess::start(refused.as_ref())?;
     let (limit, option) = kind.operation_limit();
     let run = SupervisedRun { launch, origin: &origin };
     let mut known = KnownSession::nothing(kind, run, DocumentFile::new(sink.as_ref(), say));
@@ -53,14 +58,4 @@ pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Do
     };
     session.leave(launch, &ending.end, (&processes, limit), &signals);
     concluded
-}
-
-/// Says why this rank does not begin, and has a launcher that would let the others wait for it in MPI_Init end them.
-fn left_alone(fault: Fault, launch: &Launch, say: fn(&str)) -> Fault {
-    if launch.is_alone() || launch.launcher != Launcher::Hydra {
-        return fault;
-    }
-    say(&format!("error: {fault}"));
-    ranks::pmi::abort(fault.exit.code());
-    Fault::silent(fault.exit)
 }

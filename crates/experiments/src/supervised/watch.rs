@@ -13,14 +13,13 @@ use std::time::{Duration, Instant};
 use launchers::{Launch, Launcher};
 
 use super::before::Before;
-use super::channel::{SESSION, hear, pair};
+use super::channel::{REFUSED, SESSION, hear, pair};
 use super::kind::{MessageOf, Supervised};
 use super::partners::{Partners, RankProcess};
 use super::session_end::SessionEnd;
 use super::session_state::KnownSession;
 use crate::fault::Fault;
 use crate::signals::Signals;
-use crate::watchdog::FIRST_SPEAKS;
 
 /// How often the supervisor looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
@@ -58,12 +57,13 @@ impl SilenceLimits {
     }
 }
 
-/// Starts the session, whose standard input is the channel.
-fn start<K: Supervised>() -> Result<(Child, Receiver<MessageOf<K>>), String> {
+/// Starts the session, whose standard input is the channel; `refused`: why this rank is not to begin.
+fn start<K: Supervised>(refused: Option<&Fault>) -> Result<(Child, Receiver<MessageOf<K>>), String> {
     let (mut ours, theirs) = pair().map_err(|error| format!("cannot make a channel to the session: {error}"))?;
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1)).env(SESSION, "1").stdin(Stdio::from(OwnedFd::from(theirs)));
+    command.envs(refused.map(|fault| (REFUSED, format!("{} {fault}", fault.exit.code()))));
     // Standard output is the document's: libraries that write to it (UCX does) are heard on standard error.
     command.stdout(std::io::stderr());
     let child = command.spawn().map_err(|error| format!("cannot start the session of this rank: {error}"))?;
@@ -93,8 +93,8 @@ impl<K: Supervised> SessionProcess<K> {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start() -> Result<Self, Fault> {
-        let (child, told) = start::<K>().map_err(Fault::no_result)?;
+    pub fn start(refused: Option<&Fault>) -> Result<Self, Fault> {
+        let (child, told) = start::<K>(refused).map_err(Fault::no_result)?;
         Ok(Self { child, told, partners: Partners::default() })
     }
 
@@ -179,24 +179,12 @@ impl<K: Supervised> SessionProcess<K> {
 
     /// Leaves a launch whose ranks never all met, and says what its session's end means.
     pub fn leave_unmet(self, launch: &Launch, before: &Before, ended: &SessionEnd, signals: &Signals) -> Fault {
-        let fault = || before.fault(ended, launch.speaks(), signals.exit());
-        if launch.launcher != Launcher::Hydra || !matches!(ended, SessionEnd::Left(_)) {
-            return fault();
-        }
         // MPICH says that it leaves in an exit handler (4.1 and later), which a session that refuses and ends at once does not run: Hydra kills the other ranks then, and its
         // code is 9 or 0.
-        if before.refused.is_some() {
+        if launch.launcher == Launcher::Hydra && before.refused.is_some() && matches!(ended, SessionEnd::Left(_)) {
             ranks::pmi::finalize();
-        } else if before.starting.is_none() {
-            // Where all have the same fault, the first one says it.
-            if !launch.speaks() {
-                thread::sleep(FIRST_SPEAKS);
-            }
-            let fault = fault();
-            ranks::pmi::abort(fault.exit.code());
-            return fault;
         }
-        fault()
+        before.fault(ended, launch.speaks(), signals.exit())
     }
 
     /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.

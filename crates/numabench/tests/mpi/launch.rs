@@ -97,6 +97,15 @@ impl Mpi {
         self.command_of("mpi", driver, ranks, told, args)
     }
 
+    /// The launcher of so many ranks, with the plug-in; what they run comes behind.
+    pub fn launch(&self, ranks: usize) -> process::Command {
+        let mut command = process::Command::new(self.program);
+        command.args(self.options).arg(ranks.to_string()).env("NUMABENCH_MPI", &self.plugin);
+        // Ranks that wait let others run: the tests beside this one have the same cores.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        command
+    }
+
     fn command_of(
         &self,
         name: &str,
@@ -105,11 +114,8 @@ impl Mpi {
         told: &[(&str, String)],
         args: &[&str],
     ) -> process::Command {
-        let mut command = process::Command::new(self.program);
-        let ranks = ranks.to_string();
-        command.args(self.options).arg(ranks).envs(variables(driver)).env("NUMABENCH_MPI", &self.plugin);
-        // Ranks that wait let others run: the tests beside this one have the same cores.
-        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        let mut command = self.launch(ranks);
+        command.envs(variables(driver));
         // The preloaded library is the ranks' alone: the launcher's own start is slow enough.
         let (preloaded, others): (Vec<_>, Vec<_>) = told.iter().partition(|(name, _)| *name == "LD_PRELOAD");
         command.envs(others.into_iter().map(|(name, value)| (*name, value)));

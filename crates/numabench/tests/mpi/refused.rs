@@ -1,6 +1,5 @@
 //! What ends it before anything is measured.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::driver;
@@ -52,12 +51,9 @@ fn a_refusal_keeps_its_code_where_mpi_does_not_tell_hydra_that_a_rank_leaves() -
                 "LD_PRELOAD={} {BINARY} {command} --cpus 0,0; code=$?; [ \"$PMI_RANK\" = 1 ] || sleep 0.5; exit $code",
                 driver::fake_mpi()?.display()
             );
-            let mut launch = Command::new("mpiexec.hydra");
-            launch
-                .envs(variables(&no_driver()))
-                .env("NUMABENCH_MPI", &mpi.plugin)
-                .env("FAKE_MPI_FAILS", "MPI_Finalize 1");
-            let ended = Ended::of(&launch.args(["-n", "2", "sh", "-c", &rank]).output()?);
+            let mut launch = mpi.launch(2);
+            launch.envs(variables(&no_driver())).env("FAKE_MPI_FAILS", "MPI_Finalize 1");
+            let ended = Ended::of(&launch.args(["sh", "-c", &rank]).output()?);
             assert_eq!(ended.code, Some(2), "{command}: {}{}", ended.out, ended.err);
             assert!(ended.err.contains("PU 0"), "{command}: {}", ended.err);
         }
@@ -83,20 +79,33 @@ fn a_document_that_the_first_rank_cannot_write_ends_all_ranks_at_once() {
 
 #[test]
 fn a_rank_that_alone_has_no_driver_ends_all_ranks_at_once() -> Done {
-    for mpi in all().into_iter().filter(|mpi| mpi.name == "MPICH") {
+    for mpi in all() {
         for command in ["mpi", "laplace"] {
             let rank = format!(
-                "[ \"$PMI_RANK\" = 0 ] || export LD_LIBRARY_PATH={}; exec {BINARY} {command} --backend cuda",
+                "[ \"${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}\" = 0 ] || export LD_LIBRARY_PATH={}; exec {BINARY} {command} --backend cuda",
                 no_driver().display()
             );
             let began = Instant::now();
-            let mut launch = Command::new("mpiexec.hydra");
-            launch.envs(variables(&driver::fake()?)).env("NUMABENCH_MPI", &mpi.plugin);
-            let ended = Ended::of(&launch.args(["-n", "2", "sh", "-c", &rank]).output()?);
-            assert_eq!(ended.code, Some(77), "{command}: {}{}", ended.out, ended.err);
-            assert!(ended.err.contains("libcuda"), "{command}: {}", ended.err);
-            assert!(began.elapsed() < SOON, "{command} took {:?}", began.elapsed());
+            let mut launch = mpi.launch(2);
+            launch.envs(variables(&driver::fake()?)).args(["sh", "-c", &rank]);
+            let ended = Ended::of(&launch.output()?);
+            assert_eq!(ended.code, Some(77), "{} {command}: {}{}", mpi.name, ended.out, ended.err);
+            assert_eq!(ended.err.matches("rank 1 on ").count(), 1, "{} {command}: {}", mpi.name, ended.err);
+            assert!(ended.err.contains("libcuda"), "{} {command}: {}", mpi.name, ended.err);
+            assert!(began.elapsed() < SOON, "{} {command} took {:?}", mpi.name, began.elapsed());
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_document_that_cannot_be_written_is_said_once_also_where_there_is_no_plug_in() -> Done {
+    for mpi in all() {
+        let mut launch = mpi.launch(2);
+        launch.envs(variables(&no_driver())).env("NUMABENCH_MPI", "/nonexistent/libnumabench_mpi.so");
+        let ended = Ended::of(&launch.args([BINARY, "mpi", "--json", "/nonexistent/x"]).output()?);
+        assert_eq!(ended.code, Some(2), "{}: {}{}", mpi.name, ended.out, ended.err);
+        assert_eq!(ended.err.matches("/nonexistent/x").count(), 1, "{}: {}", mpi.name, ended.err);
     }
     Ok(())
 }

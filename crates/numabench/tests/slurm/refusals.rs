@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::lab::Lab;
 use crate::mpi::{self, pingpong, step};
@@ -11,6 +12,9 @@ use crate::{driver, proof};
 
 /// Two ranks on two CPUs, all of a node's theirs.
 const FREE: [&str; 3] = ["-N1", "-n2", "--cpu-bind=none"];
+
+/// How soon a step ends whose tasks cannot all begin: far less than the two minutes that a task in MPI_Init waits for another one.
+const SOON: Duration = Duration::from_secs(30);
 
 fn refused(lab: &Lab, plugin: Option<&Path>, args: &[&str], words: &[&str]) {
     step(lab, plugin, args).refused(2, words);
@@ -133,5 +137,19 @@ fn options_that_differ_between_tasks_are_refused_with_both() -> Done {
     let programs = programs.display().to_string();
     let args = [&FREE[..], &[mpi.option, "--multi-prog", &programs]].concat();
     refused(&lab, Some(&mpi.plugin), &args, &["rank 1", "--reps 20", "--reps 10"]);
+    Ok(())
+}
+
+#[test]
+fn a_document_that_the_first_task_cannot_write_ends_all_tasks_at_once() -> Done {
+    let Some(lab) = Lab::start()? else { return Ok(()) };
+    for mpi in mpi::all() {
+        for command in ["mpi", "laplace"] {
+            let began = Instant::now();
+            let args = [&FREE[..], &[mpi.option, BINARY, command, "--json", "/nonexistent/x"]].concat();
+            refused(&lab, Some(&mpi.plugin), &args, &["/nonexistent/x"]);
+            assert!(began.elapsed() < SOON, "{} {command} took {:?}", mpi.name, began.elapsed());
+        }
+    }
     Ok(())
 }
