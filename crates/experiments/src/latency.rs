@@ -131,7 +131,8 @@ impl Measurement for LatencyOptions {
             return Ok(loaded.experiment(topology, &full));
         }
         if found.platform.facts().kind == PlatformKind::Host {
-            return self.without_gpu()?.experiment(survey, found, making);
+            let of_cores = self.without_gpu()?.experiment(survey, found, making)?;
+            return Ok(Experiment { command: "latency", ..of_cores });
         }
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         Ok(self.gpu_loads(survey, targets)?.experiment(self, topology, found))

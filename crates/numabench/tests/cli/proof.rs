@@ -11,19 +11,27 @@ use serde_json::{Value, json};
 
 use crate::run::{Done, Ended, run};
 
-/// The document on standard output: it follows the committed schema, and its status and exit code agree with the process's.
+/// The document on standard output: it follows the committed schema, names the command that was given, and its status and exit code agree with the process's.
 pub fn document(ended: &Ended) -> Result<Value, Box<dyn Error>> {
     let document = ended.json()?;
     valid(&document)?;
+    names_its_command(&document)?;
     agrees(&document, ended.code)?;
     Ok(document)
 }
 
-/// The document in a file: it follows the committed schema.
+/// The document in a file: it follows the committed schema and names the command that was given.
 pub fn file(path: &Path) -> Result<Value, Box<dyn Error>> {
     let document = serde_json::from_slice(&fs::read(path)?)?;
     valid(&document)?;
+    names_its_command(&document)?;
     Ok(document)
+}
+
+/// Whether the document's command is the one that its command line has.
+fn names_its_command(document: &Value) -> Result<(), String> {
+    let (command, given) = (text(document, "/command"), text(document, "/argv/1"));
+    if command == given { Ok(()) } else { Err(format!("`{given}` was given, the document is of `{command}`")) }
 }
 
 /// Whether a result document follows its committed schema.
