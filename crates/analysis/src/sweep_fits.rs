@@ -7,6 +7,7 @@ use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::{SweepDip, SweepFit, SweepLine};
 use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
+use stats::interval::Interval;
 use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, SizeTimes, line_fit, sure_dips};
 use stats::units;
 
@@ -16,6 +17,8 @@ use crate::words;
 const DIP: f64 = 0.05;
 /// A size this much off the lines is told.
 const MISFIT: f64 = 0.05;
+/// Lines that a size is so far off describe nothing (levels of a CPU's cache): what was measured at both ends of the sweep is told in their place.
+const NO_LINE: f64 = 0.25;
 
 /// The fits of a document whose cases are copies of several sizes. All sizes of all fits are one family: a dip that is none is claimed in one document of twenty at
 /// most (Holm).
@@ -84,31 +87,56 @@ pub fn verdict(document: &Document) -> Vec<String> {
             _ => String::new(),
         };
         let (way, memory) = (words::direction(fit.direction), words::memory(fit.memory));
-        let line = |latency_ns: f64, bytes_per_s: f64| {
-            format!("latency {}, peak {} GB/s", time(latency_ns), three_digits(bytes_per_s / 1e9))
+        // A latency that may be none (sizes of memory behind a cache) is no figure.
+        let line = |latency_ns: f64, interval: &Interval, bytes_per_s: f64| {
+            let latency = if interval.low > 0.0 { format!("latency {}, ", time(latency_ns)) } else { String::new() };
+            format!("{latency}peak {} GB/s", three_digits(bytes_per_s / 1e9))
         };
         let lines = match &fit.lines[..] {
             [first, last] => {
                 let from = units::size(last.from_bytes);
-                let [early, late] = [first, last].map(|one| line(one.latency_ns, one.bytes_per_s));
+                let [early, late] =
+                    [first, last].map(|one| line(one.latency_ns, &one.latency_interval_ns, one.bytes_per_s));
                 format!("{early} below {from}, {late} from {from} on")
             }
-            _ => line(fit.latency_ns, fit.bytes_per_s),
+            _ => line(fit.latency_ns, &fit.latency_interval_ns, fit.bytes_per_s),
         };
-        let misfit = match fit.misfit {
-            Some(off) if off > MISFIT => format!("; no straight line: a size is {:.0} % off", off * 100.0),
-            _ => String::new(),
+        let off = fit.misfit.unwrap_or(0.0);
+        let no_line = || format!("no straight line: a size is {:.0} % off", off * 100.0);
+        let ends = if off > NO_LINE { ends(document, fit) } else { None };
+        let figures = match ends {
+            Some(ends) => format!("{ends}; {}", no_line()),
+            None => {
+                let misfit = if off > MISFIT { format!("; {}", no_line()) } else { String::new() };
+                format!("{lines}, half of it from {} on (n½){misfit}", size(fit.half_rate_bytes))
+            }
         };
-        let half = size(fit.half_rate_bytes);
         let dips: Vec<String> = fit
             .dips
             .iter()
             .map(|dip| format!("{} ({:.0} % below its neighbours)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0))
             .collect();
         let dips = if dips.is_empty() { String::new() } else { format!("; slow at {}", dips.join(", ")) };
-        format!("{of}{way}, {memory} memory: {lines}, half of it from {half} on (n½){misfit}{dips}.")
+        format!("{of}{way}, {memory} memory: {figures}{dips}.")
     };
     document.fits.iter().map(sentence).collect()
+}
+
+/// `4 B in 29.1 ns, 1 GiB at 20.3 GB/s`: the smallest and the largest size of a fit, as measured.
+fn ends(document: &Document, fit: &SweepFit) -> Option<String> {
+    let alike = (fit.order, fit.memory, fit.direction);
+    let cases = document.cases.iter().filter(|case| {
+        case.range_bytes.is_none() && case.group.is_none() && (case.order, case.memory, case.direction) == alike
+    });
+    let figure = |case: &Case| {
+        let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
+        Some((case.bytes, summary.median_ns / ways(case), summary.median_bytes_per_s))
+    };
+    let figures: Vec<(u64, f64, f64)> = cases.filter_map(figure).collect();
+    let smallest = figures.iter().min_by_key(|(bytes, ..)| *bytes)?;
+    let largest = figures.iter().max_by_key(|(bytes, ..)| *bytes)?;
+    let [small, large] = [smallest.0, largest.0].map(units::size);
+    Some(format!("{small} in {}, {large} at {} GB/s", time(smallest.1), three_digits(largest.2 / 1e9)))
 }
 
 /// `2.05 µs`: what a fit is known to.

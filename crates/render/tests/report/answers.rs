@@ -1,6 +1,7 @@
 //! The first lines where not every rank has a figure: whom they count, and what they then do not say.
 
 use analysis::answer::answer;
+use analysis::sweep_fits;
 use render::terminal;
 use report::Document;
 use report::case::Order;
@@ -53,6 +54,27 @@ fn the_first_lines_count_and_sum_the_ranks_that_have_a_figure() {
             ("everything went wrong", said(&tables::troubled())),
         ])
     );
+}
+
+#[test]
+fn a_sweep_tells_no_latency_that_may_be_none_and_where_no_line_fits_what_its_ends_took()
+-> Result<(), report::read::ReadError> {
+    let mut sweep = Document::from_json(include_bytes!("../../../../docs/gallery/sweep.json"))?;
+    let said = |document: &Document| sweep_fits::verdict(document).join("\n");
+    let as_measured = said(&sweep);
+    let late = &mut sweep.fits[0].lines[1];
+    (late.latency_ns, late.latency_interval_ns.low) = (0.0, 0.0);
+    let without = said(&sweep);
+    sweep.fits[0].misfit = Some(1.57);
+    insta::assert_snapshot!(
+        "sweeps",
+        cases(&[
+            ("as measured", as_measured),
+            ("the larger sizes' latency may be none", without),
+            ("a size is 157 % off", said(&sweep)),
+        ])
+    );
+    Ok(())
 }
 
 #[test]
