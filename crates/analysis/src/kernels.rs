@@ -13,6 +13,7 @@ use report::settings::Direction;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{TwoSampleVerdict, compare_among};
+use stats::flag::NOISY;
 use stats::interval::median;
 use stats::units::carried;
 
@@ -263,14 +264,19 @@ fn vendors(document: &Document) -> Option<String> {
     (!by.is_empty()).then(|| format!("Computed by the GPU vendor's libraries: {}.", by.join(", ")))
 }
 
-/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where there are some.
+/// `Rates: triad 18.2 GB/s, sgemm 71.2 to 73.5 GFLOP/s`: of all places of each kernel, with transfers where there are some; with their interval where it is wide.
 fn rates(document: &Document) -> String {
     let rate = |kernel: &KernelFigures| {
+        let half =
+            |place: &KernelPlace| place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
+        let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
         let all = || kernel.places.iter().map(|place| place.per_s / 1e9);
         let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-        let (least, most) = (carried(least, None, 3), carried(most, None, 3));
+        let shown = |rate: f64| carried(rate, (widest > NOISY).then_some(rate * widest), 3);
+        let (least, most) = (shown(least), shown(most));
         let range = if least == most { most } else { format!("{least} to {most}") };
-        format!("{} {range} {}", kernel.name, kernel.unit.giga())
+        let width = if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() };
+        format!("{} {range} {}{width}", kernel.name, kernel.unit.giga())
     };
     let measured = document.kernels.iter().filter(|kernel| !kernel.places.is_empty());
     format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))

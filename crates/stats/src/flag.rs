@@ -34,7 +34,7 @@ const MODES_APART_TICKS: f64 = 4.0;
 const TIMER_SHARE: f64 = 100.0;
 
 /// The half-width of the median's interval, as a share of the median, from which on a case is noisy.
-const NOISY: f64 = 0.05;
+pub const NOISY: f64 = 0.05;
 
 /// What the timer that timed the rounds can do.
 #[derive(Clone, Copy, Debug, PartialEq)]
