@@ -14,14 +14,9 @@ pub(crate) struct Grammar {
     pub style: Style,
     /// Letters as getopt(3) has them: `:` behind one that takes a value, `::` behind one that takes a glued one only.
     pub letters: &'static str,
-    /// Names of options without a value.
-    pub nothing: &'static [&'static str],
-    /// With a value: behind `=` or the next word.
-    pub value: &'static [&'static str],
-    /// With a value behind `=`, or with none.
-    pub maybe: &'static [&'static str],
-    /// With two words: `--mca KEY VALUE`, `-genv NAME VALUE`; one where it is `NAME=VALUE`.
-    pub two: &'static [&'static str],
+    /// Names with blanks between, and the same behind them: `mem:` takes a value, behind `=` or the next word, `nice::` one behind `=` or none. `mca:+` takes two
+    /// words (`--mca KEY VALUE`, `-genv NAME VALUE`), one where it is `NAME=VALUE`.
+    pub names: &'static str,
     /// Whether others may add options of their own: what is not known is passed over where it says its value itself (`--name=value`).
     pub is_open: bool,
 }
@@ -69,6 +64,18 @@ enum Takes {
     Value,
     Maybe,
     Two,
+}
+
+impl Takes {
+    /// By what stands behind a letter or a name.
+    fn marked(mark: &str) -> Self {
+        match mark {
+            "" => Self::Nothing,
+            ":" => Self::Value,
+            "::" => Self::Maybe,
+            _ => Self::Two,
+        }
+    }
 }
 
 /// The options of a line, and the words behind them.
@@ -163,28 +170,20 @@ impl Grammar {
     }
 
     fn letter(&self, letter: char) -> Option<(&'static str, Takes)> {
-        if letter == ':' {
-            return None;
-        }
-        let at = self.letters.find(letter)?;
+        let at = self.letters.find(letter).filter(|_| letter != ':')?;
         let (name, behind) = self.letters.get(at..)?.split_at_checked(letter.len_utf8())?;
-        let takes = match behind.bytes().take_while(|byte| *byte == b':').count() {
-            0 => Takes::Nothing,
-            1 => Takes::Value,
-            _ => Takes::Maybe,
-        };
-        Some((name, takes))
+        let next = behind.find(|c| c != ':').unwrap_or(behind.len());
+        Some((name, Takes::marked(&behind[..next])))
     }
 
     /// The option of this name, or the one that alone begins so.
     fn named(&self, name: &str) -> Result<Option<(&'static str, Takes)>, LineError> {
-        let lists = [
-            (self.nothing, Takes::Nothing),
-            (self.value, Takes::Value),
-            (self.maybe, Takes::Maybe),
-            (self.two, Takes::Two),
-        ];
-        let all = || lists.iter().flat_map(|(names, takes)| names.iter().map(|known| (*known, *takes)));
+        let all = || {
+            self.names.split_ascii_whitespace().map(|marked| {
+                let (known, mark) = marked.split_at(marked.find(':').unwrap_or(marked.len()));
+                (known, Takes::marked(mark))
+            })
+        };
         if let Some(exact) = all().find(|(known, _)| *known == name) {
             return Ok(Some(exact));
         }

@@ -10,10 +10,9 @@ const ENV: Grammar = Grammar {
     tool: "env",
     style: Style::Getopt,
     letters: "iu:C:S:v0a:",
-    nothing: &["ignore-environment", "null", "debug", "list-signal-handling", "help", "version"],
-    value: &["unset", "chdir", "split-string", "argv0"],
-    maybe: &["default-signal", "ignore-signal", "block-signal"],
-    two: &[],
+    names: "ignore-environment null debug list-signal-handling help version \
+        unset: chdir: split-string: argv0: \
+        default-signal:: ignore-signal:: block-signal::",
     is_open: false,
 };
 
@@ -22,10 +21,8 @@ const SHELL: Grammar = Grammar {
     tool: "the shell",
     style: Style::Getopt,
     letters: "abcefhiklmnprstuvxBCDEHPTo:O:",
-    nothing: &["login", "norc", "noprofile", "noediting", "posix", "restricted", "verbose", "help", "version"],
-    value: &["rcfile", "init-file"],
-    maybe: &[],
-    two: &[],
+    names: "login norc noprofile noediting posix restricted verbose help version \
+        rcfile: init-file:",
     is_open: false,
 };
 

@@ -13,10 +13,7 @@ const TASKSET: Grammar = Grammar {
     tool: "taskset",
     style: Style::Getopt,
     letters: "apchV",
-    nothing: &["all-tasks", "pid", "cpu-list", "help", "version"],
-    value: &[],
-    maybe: &[],
-    two: &[],
+    names: "all-tasks pid cpu-list help version",
     is_open: false,
 };
 

@@ -58,46 +58,11 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 const FLUX: Grammar = Grammar {
     tool: "flux run",
     style: Style::Getopt,
-    letters: "n:N:c:g:o:t:q:B:x:O:l:vS:",
-    nothing: &["exclusive", "verbose", "dry-run", "unbuffered", "label-io", "coral2-chassis"],
-    value: &[
-        "ntasks",
-        "nodes",
-        "nslots",
-        "cores-per-task",
-        "gpus-per-task",
-        "gpus-per-node",
-        "tasks-per-node",
-        "tasks-per-core",
-        "cores",
-        "setopt",
-        "setattr",
-        "time-limit",
-        "queue",
-        "bank",
-        "env",
-        "env-remove",
-        "env-file",
-        "output",
-        "error",
-        "input",
-        "job-name",
-        "urgency",
-        "cwd",
-        "requires",
-        "rlimit",
-        "begin-time",
-        "signal",
-        "taskmap",
-        "add-file",
-        "conf",
-        "flags",
-        "dependency",
-        "log",
-        "log-stderr",
-    ],
-    maybe: &[],
-    two: &[],
+    letters: "n:N:c:g:o:t:q:B:xO:lvS:",
+    names: "exclusive verbose dry-run unbuffered label-io coral2-chassis \
+        ntasks: nodes: nslots: cores-per-task: gpus-per-task: gpus-per-node: tasks-per-node: tasks-per-core: cores: \
+        setopt: setattr: time-limit: queue: bank: env: env-remove: env-file: output: error: input: job-name: urgency: \
+        cwd: requires: rlimit: begin-time: signal: taskmap: add-file: conf: flags: dependency: log: log-stderr:",
     is_open: true,
 };
 
@@ -111,9 +76,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         Some((&("run" | "submit" | "mini"), rest)) => rest.strip_prefix(&["run"]).unwrap_or(rest),
         _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
     };
-    // -x is --exclusive, -l --label-io: neither takes a value.
-    let flux = Grammar { letters: "n:N:c:g:o:t:q:B:xO:lvS:", ..FLUX };
-    let (given, program) = flux.read(words)?;
+    let (given, program) = FLUX.read(words)?;
     let mut said = Count::default();
     let (mut cores, mut gpus, mut exclusive) = (1, 0, false);
     let (mut cpu, mut gpu) = ("on".to_owned(), "on".to_owned());

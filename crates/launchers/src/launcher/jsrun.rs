@@ -43,38 +43,11 @@ const JSRUN: Grammar = Grammar {
     tool: "jsrun",
     style: Style::Getopt,
     letters: "n:a:c:g:r:K:l:d:b:p:m:E:D:F:U:h:e:k:o:t:S:M:J:L:I:P:X:ivVQH",
-    nothing: &["immediate", "help", "version", "stdio_stderr", "debug"],
-    value: &[
-        "nrs",
-        "tasks_per_rs",
-        "cpu_per_rs",
-        "gpu_per_rs",
-        "rs_per_host",
-        "rs_per_socket",
-        "latency_priority",
-        "launch_distribution",
-        "bind",
-        "np",
-        "memory_per_rs",
-        "env",
-        "env_no_propagate",
-        "env_eval",
-        "erf_input",
-        "chdir",
-        "stdio_input",
-        "stdio_mode",
-        "stdio_stdout",
-        "appfile",
-        "smpiargs",
-        "use_reservation",
-        "exit_on_error",
-        "progress",
-        "pre_post_exec",
-        "hostname",
-        "allocate_only",
-    ],
-    maybe: &[],
-    two: &[],
+    names: "immediate help version stdio_stderr debug \
+        nrs: tasks_per_rs: cpu_per_rs: gpu_per_rs: rs_per_host: rs_per_socket: latency_priority: launch_distribution: \
+        bind: np: memory_per_rs: env: env_no_propagate: env_eval: erf_input: chdir: stdio_input: stdio_mode: \
+        stdio_stdout: appfile: smpiargs: use_reservation: exit_on_error: progress: pre_post_exec: hostname: \
+        allocate_only:",
     is_open: true,
 };
 
