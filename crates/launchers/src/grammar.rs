@@ -78,6 +78,11 @@ impl Takes {
     }
 }
 
+/// Whether the word is one of a list with blanks between.
+pub(crate) fn is_among(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
+
 /// The options of a line, and the words behind them.
 pub(crate) type Read<'l> = (Vec<Given<'l>>, &'l [&'l str]);
 

@@ -4,7 +4,7 @@
 //! `mpirun` is taken for Open MPI's and `mpiexec` for Hydra's, and a binding that both know (`--bind-to core`) is laid out in both ways.
 
 use crate::error::LineError;
-use crate::grammar::{Given, Grammar, Style};
+use crate::grammar::{Given, Grammar, Style, is_among};
 use crate::launcher::{Launcher, hydra, open_mpi, pals};
 use crate::layout::{LaunchLine, Options};
 use crate::mpi_options::Common;
@@ -67,7 +67,7 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
 
 /// Whose line of `mpirun` or `mpiexec` it is.
 fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> Launcher {
-    let has = |names: &[&str]| given.iter().any(|one| names.contains(&one.name));
+    let has = |names: &str| given.iter().any(|one| is_among(names, one.name));
     let value = |name: &str| given.iter().find(|one| one.name == name).map(|one| one.value().to_ascii_lowercase());
     let (map_by, bind_to) = (value("map-by").unwrap_or_default(), value("bind-to").unwrap_or_default());
     // Hydra writes `core:4` of a width, Open MPI `:PE=4` and `ppr:`.
@@ -80,7 +80,7 @@ fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> La
     match () {
         () if has(pals::ITS_OWN) => Launcher::Pals,
         () if is_open_mpis => Launcher::Mpirun,
-        () if is_hydras || (line.command == "mpirun" && has(&["ppn", "hosts"])) => Launcher::Hydra,
+        () if is_hydras || (line.command == "mpirun" && has("ppn hosts")) => Launcher::Hydra,
         () => named,
     }
 }

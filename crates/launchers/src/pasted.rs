@@ -5,41 +5,14 @@
 
 use crate::error::LineError;
 use crate::follow::follow;
+use crate::grammar::is_among;
 use crate::process::Process;
 use crate::sh;
 use crate::unknown::is_unknown;
 
 /// Options whose values say nothing of places: an account or a file's name may be what it likes.
-const ASIDE: [&str; 28] = [
-    "A",
-    "account",
-    "D",
-    "chdir",
-    "J",
-    "job-name",
-    "M",
-    "clusters",
-    "e",
-    "env",
-    "error",
-    "export",
-    "genv",
-    "jobid",
-    "mail-type",
-    "mail-user",
-    "mem",
-    "o",
-    "output",
-    "p",
-    "partition",
-    "qos",
-    "reservation",
-    "t",
-    "time",
-    "w",
-    "wdir",
-    "x",
-];
+const ASIDE: &str = "A account D chdir J job-name M clusters e env error export genv jobid mail-type mail-user mem o \
+    output p partition qos reservation t time w wdir x";
 
 /// The programs and launchers that the text starts.
 ///
@@ -97,8 +70,8 @@ pub(crate) fn known(
     let is_aside = |at: usize| {
         let own = name(words[at]);
         let before = name(words[at - 1]);
-        words[at].starts_with('-') && ASIDE.contains(&own.as_str())
-            || words[at - 1].starts_with('-') && ASIDE.contains(&before.as_str())
+        words[at].starts_with('-') && is_among(ASIDE, &own)
+            || words[at - 1].starts_with('-') && is_among(ASIDE, &before)
     };
     // The program's name too: an unknown word there may be options.
     let open = (1..words.len().min(end + 1)).any(|at| {

@@ -1,7 +1,7 @@
 //! What stands before a program and places nothing itself: variables, env, a shell, and tools that start the program they are given.
 
 use crate::error::LineError;
-use crate::grammar::{Grammar, Style};
+use crate::grammar::{Grammar, Style, is_among};
 use crate::launcher::Launcher;
 use crate::process::{Process, text_of};
 use crate::sh::{self, Follow};
@@ -27,69 +27,20 @@ const SHELL: Grammar = Grammar {
 };
 
 /// Tools that run the program behind their own options: what binds is found there.
-const TOOLS: &[&str] = &[
-    "nohup",
-    "time",
-    "nice",
-    "ionice",
-    "stdbuf",
-    "timeout",
-    "setsid",
-    "nsys",
-    "nvprof",
-    "nv-nsight-cu-cli",
-    "rocprof-sys-run",
-    "rocprof-sys-instrument",
-    "omnitrace-run",
-    "omnitrace-instrument",
-    "iprof",
-    "unitrace",
-    "aps",
-    "gdb-oneapi",
-    "ncu",
-    "rocprof",
-    "rocprofv2",
-    "rocprofv3",
-    "omniperf",
-    "perf",
-    "strace",
-    "ltrace",
-    "valgrind",
-    "compute-sanitizer",
-    "cuda-gdb",
-    "gdb",
-    "hpcrun",
-    "map",
-    "ddt",
-    "singularity",
-    "apptainer",
-    "podman",
-    "podman-hpc",
-    "shifter",
-    "docker",
-    "udocker",
-    "sarus",
-    "ch-run",
-    "enroot",
-    "exec",
-    "command",
-    "xvfb-run",
-    "catchsegv",
-    "likwid-perfctr",
-    "psrecord",
-    "run",
-    "vtune",
-    "advixe-cl",
-];
+const TOOLS: &str = "nohup time nice ionice stdbuf timeout setsid nsys nvprof nv-nsight-cu-cli rocprof-sys-run \
+    rocprof-sys-instrument omnitrace-run omnitrace-instrument iprof unitrace aps gdb-oneapi ncu rocprof rocprofv2 \
+    rocprofv3 omniperf perf strace ltrace valgrind compute-sanitizer cuda-gdb gdb hpcrun map ddt singularity \
+    apptainer podman podman-hpc shifter docker udocker sarus ch-run enroot exec command xvfb-run catchsegv \
+    likwid-perfctr psrecord run vtune advixe-cl";
 
 /// Whether the program runs another one and places nothing itself.
 pub(crate) fn is_tool(name: &str) -> bool {
-    TOOLS.contains(&name)
+    is_among(TOOLS, name)
 }
 
 /// What a tool starts, where something in it may bind: the words from numactl, taskset, a shell, torchrun or a launcher on.
 pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'w str]> {
-    if !TOOLS.contains(&tool) {
+    if !is_tool(tool) {
         return None;
     }
     let binds = |word: &&str| {
@@ -102,36 +53,19 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
     words.get(at..)
 }
 
+/// What is in the name of files that bind or choose a GPU, as people call them.
+const WRAPPERS: &str = "wrap select_gpu assign_gpu bind_gpu bind-gpu gpubind select-gpu gpu_bind gpu-bind cpu_bind \
+    set_affinity set_gpu gpu_tile binding acc_bind pick_gpu map_gpu local_rank interleave";
+
 /// Whether a file that cannot be read here is called as wrappers are.
 pub(crate) fn is_called_like_a_wrapper(name: &str, arguments: &[&str]) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_script = [".sh", ".bash", ".csh", ".ksh", ".zsh"].iter().any(|end| lower.ends_with(end));
-    let parts = [
-        "wrap",
-        "select_gpu",
-        "assign_gpu",
-        "bind_gpu",
-        "bind-gpu",
-        "gpubind",
-        "select-gpu",
-        "gpu_bind",
-        "gpu-bind",
-        "cpu_bind",
-        "set_affinity",
-        "set_gpu",
-        "gpu_tile",
-        "binding",
-        "acc_bind",
-        "pick_gpu",
-        "map_gpu",
-        "local_rank",
-        "interleave",
-    ];
     // `./first ./second` is a program with another to start.
     let is_program =
         |word: &&str| word.strip_prefix("./").is_some_and(|name| name == "a.out" || !name.contains(['.', '/']));
     let starts_another = arguments.first().is_some_and(is_program);
-    is_script || parts.iter().any(|part| lower.contains(part)) || starts_another
+    is_script || WRAPPERS.split_ascii_whitespace().any(|part| lower.contains(part)) || starts_another
 }
 
 /// `env A=1 PROGRAM`.

@@ -51,19 +51,8 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 };
 
 /// Options that no other `mpirun` or `mpiexec` has.
-pub(crate) const ITS_OWN: &[&str] = &[
-    "genv",
-    "genvlist",
-    "genvall",
-    "perhost",
-    "bootstrap",
-    "rmk",
-    "launcher",
-    "topolib",
-    "iface",
-    "grr",
-    "print-all-exitcodes",
-];
+pub(crate) const ITS_OWN: &str = "genv genvlist genvall perhost bootstrap rmk launcher topolib iface grr \
+    print-all-exitcodes";
 
 /// Reads Hydra's options.
 ///

@@ -43,36 +43,9 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
 };
 
 /// Options that no other `mpirun` or `mpiexec` has.
-pub(crate) const ITS_OWN: &[&str] = &[
-    "mca",
-    "gmca",
-    "omca",
-    "prtemca",
-    "pmixmca",
-    "x",
-    "rankfile",
-    "rf",
-    "report-bindings",
-    "npernode",
-    "npersocket",
-    "pernode",
-    "display",
-    "display-map",
-    "use-hwthread-cpus",
-    "oversubscribe",
-    "cpu-set",
-    "cpu-list",
-    "bind-to-core",
-    "bind-to-socket",
-    "bynode",
-    "byslot",
-    "bycore",
-    "cpus-per-proc",
-    "rank-by",
-    "allow-run-as-root",
-    "hostfile",
-    "tag-output",
-];
+pub(crate) const ITS_OWN: &str = "mca gmca omca prtemca pmixmca x rankfile rf report-bindings npernode npersocket \
+    pernode display display-map use-hwthread-cpus oversubscribe cpu-set cpu-list bind-to-core bind-to-socket bynode \
+    byslot bycore cpus-per-proc rank-by allow-run-as-root hostfile tag-output";
 
 /// What the options say of mapping.
 #[derive(Debug, Default)]

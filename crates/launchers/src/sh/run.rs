@@ -12,6 +12,7 @@ use super::parse::{Node, script};
 use super::pattern::{Pattern, fits};
 use super::word::{Assignment, AssignmentValue, Word};
 use crate::error::LineError;
+use crate::grammar::is_among;
 use crate::process::{Process, text_of};
 use crate::taskset;
 use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
@@ -574,6 +575,12 @@ fn shown(path: &str) -> String {
     path.replace(UNKNOWN, "…")
 }
 
+/// Programs that look and tell, and place nothing.
+const NEUTRAL: &str = "tee grep sed awk cat head tail sort cut tr wc date hostname uname ls pwd rm cp mv ln touch \
+    chmod id whoami env printenv nproc lscpu lstopo lstopo-no-graphics hwloc-ls nvidia-smi rocm-smi amd-smi xpu-smi \
+    rocminfo nvidia-cuda-mps-control scontrol sinfo conda mamba free df find basename dirname sync expr seq stat \
+    readlink realpath";
+
 /// Programs that look and tell: they are not what the rank is for.
 pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {
     let is = |option: &str| words.iter().any(|word| word == option);
@@ -585,58 +592,6 @@ pub(crate) fn is_neutral(name: &str, words: &[String]) -> bool {
             .skip(1)
             .take_while(|word| word.starts_with('-'))
             .any(|word| word.starts_with("--pid") || (!word.starts_with("--") && word.contains('p'))),
-        "tee"
-        | "grep"
-        | "sed"
-        | "awk"
-        | "cat"
-        | "head"
-        | "tail"
-        | "sort"
-        | "cut"
-        | "tr"
-        | "wc"
-        | "date"
-        | "hostname"
-        | "uname"
-        | "ls"
-        | "pwd"
-        | "rm"
-        | "cp"
-        | "mv"
-        | "ln"
-        | "touch"
-        | "chmod"
-        | "id"
-        | "whoami"
-        | "env"
-        | "printenv"
-        | "nproc"
-        | "lscpu"
-        | "lstopo"
-        | "lstopo-no-graphics"
-        | "hwloc-ls"
-        | "nvidia-smi"
-        | "rocm-smi"
-        | "amd-smi"
-        | "xpu-smi"
-        | "rocminfo"
-        | "nvidia-cuda-mps-control"
-        | "scontrol"
-        | "sinfo"
-        | "conda"
-        | "mamba"
-        | "free"
-        | "df"
-        | "find"
-        | "basename"
-        | "dirname"
-        | "sync"
-        | "expr"
-        | "seq"
-        | "stat"
-        | "readlink"
-        | "realpath" => name != "env" || words.len() == 1,
-        _ => false,
+        _ => is_among(NEUTRAL, name) && (name != "env" || words.len() == 1),
     }
 }
