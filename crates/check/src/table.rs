@@ -240,8 +240,7 @@ fn rows_shown(shown: &NodeTable<'_>) -> (Vec<usize>, Option<String>) {
         words.push(format!("{} more that are not well placed: {}", more.len(), ids(&more)));
     }
     if !well.is_empty() {
-        let pus = well.iter().filter_map(|rank| shown.seen[*rank].running.pus.as_ref());
-        let pus = pus.fold(IdSet::default(), |all, pus| all.or(pus));
+        let pus = IdSet::of_all(well.iter().filter_map(|rank| shown.seen[*rank].running.pus.as_ref()));
         words.push(format!("{} well placed: ranks {} on PUs {pus}", well.len(), ids(&well)));
     }
     (others, Some(words.join("; ")))

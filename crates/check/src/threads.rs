@@ -42,7 +42,7 @@ fn by_width(groups: &[ThreadGroup]) -> String {
     let (bound, free): (Vec<&ThreadGroup>, Vec<&ThreadGroup>) = groups.iter().partition(|group| group.pus.len() == 1);
     let mut words = Vec::new();
     if !bound.is_empty() {
-        let pus = bound.iter().fold(IdSet::default(), |all, group| all.or(&group.pus));
+        let pus = IdSet::of_all(bound.iter().map(|group| &group.pus));
         let count: u32 = bound.iter().map(|group| group.count).sum();
         let each = if count as usize == pus.len() { "on one PU each" } else { "bound to single PUs" };
         words.push(format!("{count} {each} ({pus})"));

@@ -13,7 +13,7 @@ use topo::Topology;
 
 use crate::error::LineError;
 use crate::host_list::{self, HostListError};
-use crate::objects::Part;
+use crate::objects::{Part, online};
 
 /// A whole file, or the part of it for one node ([`GresConf::of_node`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -304,11 +304,6 @@ impl fmt::Display for GresLine {
     }
 }
 
-/// All PUs that are online: Slurm counts cores that a job may not use too.
-fn online(topology: &Topology) -> IdSet {
-    topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus))
-}
-
 /// The cores of these PUs in Slurm's numbers, for `Cores=`: a core counts where one of its PUs does.
 pub fn core_numbers(topology: &Topology, pus: &IdSet) -> IdSet {
     let cores = Part::Core.all(topology, &online(topology));
@@ -326,7 +321,7 @@ pub fn pus_of_cores(topology: &Topology, numbers: &IdSet) -> Result<IdSet, IdSet
     if !beyond.is_empty() {
         return Err(beyond);
     }
-    Ok(numbers.iter().filter_map(core).fold(IdSet::default(), |all, core| all.or(core)))
+    Ok(IdSet::of_all(numbers.iter().filter_map(core)))
 }
 
 /// The GPUs of a node as its gres.conf has them, for what srun makes of it.

@@ -86,7 +86,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
 fn pus_of(process: &Process<'_>, option: &Given<'_>, nodes: &IdSet, allowed: &IdSet) -> Result<IdSet, LineError> {
     let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
     let of = process.topology.nodes.iter().filter(|node| home(node.kind) && nodes.contains(node.os_index));
-    let pus = of.fold(IdSet::default(), |all, node| all.or(&node.pus)).and(allowed);
+    let pus = IdSet::of_all(of.map(|node| &node.pus)).and(allowed);
     if pus.is_empty() {
         let wanted = "these nodes have no PUs that this job may use";
         return Err(wrong(&format!("numactl {}", option.spelled()), option.value(), wanted));

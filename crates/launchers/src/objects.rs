@@ -67,6 +67,11 @@ impl Part {
     }
 }
 
+/// All PUs that are online: Slurm counts cores that a job may not use too.
+pub(crate) fn online(topology: &Topology) -> IdSet {
+    IdSet::of_all(topology.cores.iter().map(|core| &core.pus))
+}
+
 /// Whether a core has more than one hardware thread among these PUs.
 pub(crate) fn has_threads(topology: &Topology, pus: &IdSet) -> bool {
     topology.cores.iter().any(|core| core.pus.and(pus).len() > 1)
@@ -74,8 +79,7 @@ pub(crate) fn has_threads(topology: &Topology, pus: &IdSet) -> bool {
 
 /// All PUs, among these, of the parts that these touch.
 pub(crate) fn widened(part: Part, topology: &Topology, pool: &IdSet, pus: &IdSet) -> IdSet {
-    let touched = part.all(topology, pool).into_iter().filter(|part| !part.and(pus).is_empty());
-    touched.fold(IdSet::default(), |all, part| all.or(&part))
+    IdSet::of_all(part.all(topology, pool).iter().filter(|part| !part.and(pus).is_empty()))
 }
 
 /// The PUs of a NUMA node by its number.

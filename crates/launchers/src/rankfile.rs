@@ -80,14 +80,9 @@ fn pus(slots: &str, physical: bool, topology: &Topology, pool: &IdSet) -> Result
     };
     let among = |cores: &[IdSet], list: &str| {
         let chosen = ids(NAME, list)?;
-        let one = |core: u32| {
-            cores
-                .get(core as usize)
-                .cloned()
-                .ok_or_else(|| wrong(NAME, slots, format!("there are {} cores", cores.len())))
-        };
-        let all = chosen.iter().map(one).collect::<Result<Vec<_>, LineError>>()?;
-        Ok::<IdSet, LineError>(all.into_iter().fold(IdSet::default(), |all, core| all.or(&core)))
+        let there_are = || wrong(NAME, slots, format!("there are {} cores", cores.len()));
+        let one = |core: u32| cores.get(core as usize).ok_or_else(there_are);
+        Ok::<IdSet, LineError>(IdSet::of_all(chosen.iter().map(one).collect::<Result<Vec<_>, _>>()?))
     };
     if physical && !slots.contains(':') {
         return Ok(Ok(ids(NAME, slots)?));

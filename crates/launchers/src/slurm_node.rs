@@ -13,7 +13,7 @@ use topo::Topology;
 
 use crate::error::LineError;
 use crate::host_list;
-use crate::objects::{Part, has_threads};
+use crate::objects::{Part, has_threads, online};
 
 /// The nodes of a file, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl SlurmNodes {
                 counted(node.kept, "core")
             )));
         }
-        let whole = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+        let whole = online(topology);
         let parts = [Part::Package, Part::Numa, Part::L3];
         let socket = parts.into_iter().find(|part| part.all(topology, &whole).len() == node.sockets);
         let socket = socket.ok_or_else(|| {

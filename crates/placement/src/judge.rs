@@ -273,7 +273,7 @@ fn closed(rank: &Observed) -> Option<Found> {
 fn reserved(topology: &Topology) -> IdSet {
     let mut unbound = topology.clone();
     unbound.allowed.pus = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
-    unbound.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus))
+    IdSet::of_all(unbound.reserved_cores().iter().map(|core| &core.pus))
 }
 
 /// PUs that a line names in vain: the launcher refuses it, or the rank runs elsewhere.

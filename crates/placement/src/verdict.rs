@@ -122,7 +122,7 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
 
 /// An L3 tells more than the node only where the node has several.
 fn shares_l3(topology: &Topology, pu: u32, gpu: &Gpu, nodes: &IdSet) -> bool {
-    let around = nodes_of(topology, nodes).fold(IdSet::default(), |all, node| all.or(&node.pus));
+    let around = IdSet::of_all(nodes_of(topology, nodes).map(|node| &node.pus));
     let l3s = topology.l3s.iter().filter(|l3| !l3.pus.and(&around).is_empty()).count();
     l3s > 1 && gpu.locality.l3_pus.as_ref().is_some_and(|l3| l3.contains(pu))
 }

@@ -3,6 +3,7 @@
 //! Two types, because users mean two things: a [`IdList`] keeps the order typed (rank i takes the i-th), an [`IdSet`] is what
 //! a machine has. Both print in the same syntax, so that what is printed can be pasted.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -152,6 +153,11 @@ impl IdSet {
     /// Ids in either set.
     pub fn or(&self, other: &Self) -> Self {
         self.0.union(&other.0).copied().collect()
+    }
+
+    /// The ids of all these sets.
+    pub fn of_all(sets: impl IntoIterator<Item = impl Borrow<Self>>) -> Self {
+        sets.into_iter().fold(Self::default(), |all, set| all.or(set.borrow()))
     }
 
     /// Whether every id of this set is in `other`.

@@ -115,16 +115,15 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
     let all = Part::Core.all(topology, &pool);
     let own: &[IdSet] = if exclusive { &all } else { all.get(..cores.saturating_mul(ranks)).unwrap_or(&all) };
-    let union = |cores: &[IdSet]| cores.iter().fold(IdSet::default(), |all, core| all.or(core));
     let pus = |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
         Ok(match cpu.as_str() {
             "off" => None,
-            "on" => Some(Ok(union(own))),
+            "on" => Some(Ok(IdSet::of_all(own))),
             "per-task" => {
                 // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
                 let each = own.len() / ranks;
                 Some(match each > 0 && own.len().is_multiple_of(ranks) {
-                    true => Ok(union(&own[rank * each..(rank + 1) * each])),
+                    true => Ok(IdSet::of_all(&own[rank * each..(rank + 1) * each])),
                     false => {
                         Err(format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len()))
                     }

@@ -150,9 +150,9 @@ fn bound(
         let all: Vec<IdSet> = pool.iter().map(|pu| [pu].into_iter().collect()).collect();
         return Ok(Ok((0..ranks).map(|rank| all[rank % all.len()].clone()).collect()));
     }
-    let objects: Vec<IdSet> = around.all(topology, pool).chunks(every).map(union).collect();
+    let objects: Vec<IdSet> = around.all(topology, pool).chunks(every).map(IdSet::of_all).collect();
     let inside: Vec<Vec<IdSet>> =
-        objects.iter().map(|object| part.all(topology, object).chunks(width).map(union).collect()).collect();
+        objects.iter().map(|object| part.all(topology, object).chunks(width).map(IdSet::of_all).collect()).collect();
     if inside.is_empty() || inside.iter().any(Vec::is_empty) {
         return Ok(Err("this machine has no such objects for mpiexec to bind to".to_owned()));
     }
@@ -165,15 +165,11 @@ fn bound(
     Ok(Ok((0..ranks).map(|rank| widen(of(rank))).collect()))
 }
 
-fn union(parts: &[IdSet]) -> IdSet {
-    parts.iter().fold(IdSet::default(), |all, part| all.or(part))
-}
-
 /// The cores divided evenly and in order, where they can be.
 fn even(topology: &Topology, pool: &IdSet, ranks: usize) -> Option<Vec<IdSet>> {
     let cores = Part::Core.all(topology, pool);
     let each = cores.len() / ranks;
-    (each > 0 && cores.len().is_multiple_of(ranks)).then(|| cores.chunks(each).map(union).collect())
+    (each > 0 && cores.len().is_multiple_of(ranks)).then(|| cores.chunks(each).map(IdSet::of_all).collect())
 }
 
 /// `I_MPI_PIN_PROCESSOR_LIST`: a list of CPUs, one a rank.
@@ -249,5 +245,5 @@ fn domains(
 /// So many logical CPUs each, in order: those of a core belong together.
 fn chunks(topology: &Topology, pool: &IdSet, cpus: usize, ranks: usize) -> Option<Vec<IdSet>> {
     let threads = Part::Thread.all(topology, pool);
-    (cpus > 0 && cpus * ranks <= threads.len()).then(|| threads.chunks(cpus).map(union).collect())
+    (cpus > 0 && cpus * ranks <= threads.len()).then(|| threads.chunks(cpus).map(IdSet::of_all).collect())
 }

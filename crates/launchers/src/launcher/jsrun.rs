@@ -146,17 +146,16 @@ impl Sets {
 
 fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result<Vec<Start>, LineError> {
     let (kind, width) = bind.split_once(':').unwrap_or((bind, "1"));
-    let union = |cores: &[IdSet]| cores.iter().fold(IdSet::default(), |all, core| all.or(core));
     let mut starts = Vec::new();
     for (cores, gpus) in sets {
         for task in 0..tasks {
             let pus = match kind {
                 "none" => None,
-                "rs" => Some(Ok(union(cores))),
+                "rs" => Some(Ok(IdSet::of_all(cores))),
                 "packed" | "proportional-packed" => {
                     let width = if kind == "packed" { count("--bind", width)? } else { (cores.len() / tasks).max(1) };
                     let own = cores.get(task * width..(task + 1) * width);
-                    Some(own.map(union).ok_or_else(|| {
+                    Some(own.map(IdSet::of_all).ok_or_else(|| {
                         format!("a resource set of {} cores has too few for {tasks} tasks of {width}", cores.len())
                     }))
                 }

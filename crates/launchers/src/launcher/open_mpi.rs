@@ -291,7 +291,7 @@ impl Mapping {
         let order = order(objects.len(), self.per_object, ranks)?;
         let take = |at: usize| {
             let own = left.get_mut(at)?;
-            (own.len() >= cores).then(|| own.drain(..cores).fold(IdSet::default(), |all, pus| all.or(&pus)))
+            (own.len() >= cores).then(|| IdSet::of_all(own.drain(..cores)))
         };
         order.into_iter().map(take).collect()
     }

@@ -147,12 +147,7 @@ fn bound(kind: &str, depth: usize, topology: &Topology, pool: &IdSet, ranks: usi
             let part = if kind.starts_with("core") { Part::Core } else { Part::Thread };
             let all = part.all(topology, pool);
             match all.len() >= ranks * depth {
-                true => Layout::lists(
-                    &all.chunks(depth)
-                        .map(|own| own.iter().fold(IdSet::default(), |all, part| all.or(part)))
-                        .collect::<Vec<_>>(),
-                    ranks,
-                ),
+                true => Layout::lists(&all.chunks(depth).map(IdSet::of_all).collect::<Vec<_>>(), ranks),
                 false => too_many(ranks, depth),
             }
         }

@@ -174,7 +174,7 @@ fn bound(
             let at = same.iter().position(|index| *index == rank).unwrap_or(0);
             let each = if binding == "exclusive" { (parts.len() / same.len().max(1)).max(1) } else { 1 };
             let own = parts.get(at * each..(at + 1) * each).unwrap_or(&parts);
-            Ok(own.iter().fold(IdSet::default(), |all, part| all.or(part)))
+            Ok(IdSet::of_all(own))
         }
         _ => return Err(wrong("--numa-binding", binding, "write node, socket, exclusive or core-complex")),
     })

@@ -19,7 +19,7 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
         .enumerate()
         .filter_map(|(rank, seen)| Some((rank, seen.pus.as_ref().ok().filter(|pus| !pus.is_empty())?)))
         .collect();
-    let taken = sets.iter().fold(IdSet::default(), |all, (_, pus)| all.or(pus));
+    let taken = IdSet::of_all(sets.iter().map(|(_, pus)| *pus));
     let by_pu: Vec<IdSet> = sets.iter().map(|(_, pus)| (*pus).clone()).collect();
     if let Some(crowd) = crowd(&by_pu) {
         let free = pool.pus.minus(&taken);
@@ -37,7 +37,7 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
 }
 
 fn shared(kind: FindingKind, ranks: &[Observed], sets: &[(usize, &IdSet)], crowd: &[usize], free: IdSet) -> Finding {
-    let pus = crowd.iter().fold(IdSet::default(), |all, at| all.or(sets[*at].1));
+    let pus = IdSet::of_all(crowd.iter().map(|at| sets[*at].1));
     let who: Vec<usize> = crowd.iter().map(|at| sets[*at].0).collect();
     let what = match kind {
         FindingKind::SharedCores => format!("{}, which are hardware threads of fewer cores", pus_in_words(&pus)),

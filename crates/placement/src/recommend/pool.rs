@@ -40,7 +40,7 @@ impl<'t> Pool<'t> {
         // A core belongs to all of its hardware threads: what one of them does, the others feel.
         let cores = topology.cores.iter().filter(|core| !core.pus.and(&ask.reserve).is_empty());
         let kept_as_asked = cores.fold(ask.reserve.clone(), |kept, core| kept.or(&core.pus));
-        let kept_by_site = topology.reserved_cores().iter().fold(IdSet::default(), |kept, core| kept.or(&core.pus));
+        let kept_by_site = IdSet::of_all(topology.reserved_cores().iter().map(|core| &core.pus));
         let usable = asked.and(&online).minus(&kept_as_asked);
         let (cores, left_slow) = fast_first(topology, usable_cores(topology, &usable), ask);
         Self {
@@ -96,8 +96,7 @@ fn fast_first(topology: &Topology, cores: Vec<PoolCore>, ask: &Ask) -> (Vec<Pool
     let is_enough = fast.len() >= ranks.saturating_mul(ask.cores_per_rank.unwrap_or(1));
     let has_others = |core: &PoolCore| fast.iter().any(|other| other.node == core.node);
     if is_enough && slow.iter().all(has_others) {
-        let left = slow.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
-        return (fast, left);
+        return (fast, IdSet::of_all(slow.into_iter().map(|core| core.pus)));
     }
     (fast.into_iter().chain(slow).collect(), IdSet::default())
 }
@@ -106,9 +105,8 @@ fn fast_first(topology: &Topology, cores: Vec<PoolCore>, ask: &Ask) -> (Vec<Pool
 fn usable_cores(topology: &Topology, usable: &IdSet) -> Vec<PoolCore> {
     let in_cores: Vec<IdSet> =
         topology.cores.iter().map(|core| core.pus.and(usable)).filter(|pus| !pus.is_empty()).collect();
-    let named = in_cores.iter().fold(IdSet::default(), |named, pus| named.or(pus));
-    let alone = usable.minus(&named).iter().map(|pu| [pu].into_iter().collect::<IdSet>()).collect::<Vec<_>>();
-    let mut all: Vec<IdSet> = in_cores.into_iter().chain(alone).collect();
+    let alone = usable.minus(&IdSet::of_all(&in_cores));
+    let mut all: Vec<IdSet> = in_cores.into_iter().chain(alone.iter().map(|pu| IdSet::from_iter([pu]))).collect();
     all.sort_by_key(IdSet::first);
     all.into_iter()
         .map(|pus| {

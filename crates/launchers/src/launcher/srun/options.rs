@@ -185,8 +185,7 @@ impl<'l> Said<'l> {
             let one = |text: &str| {
                 let nodes = parse_mask(text)
                     .ok_or_else(|| wrong("--cpu-bind", value, "write hexadecimal masks of NUMA nodes"))?;
-                let all = nodes.iter().map(node).collect::<Result<Vec<_>, _>>()?;
-                Ok(all.into_iter().fold(IdSet::default(), |all, pus| all.or(&pus)))
+                Ok(IdSet::of_all(nodes.iter().map(node).collect::<Result<Vec<_>, _>>()?))
             };
             return Ok(Some(Binding::Lists(repeated("--cpu-bind", list, one)?)));
         }
