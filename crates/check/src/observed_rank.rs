@@ -67,7 +67,7 @@ impl ObservedRank {
         let launch = Launch::sensed(|name| variables.get(name).cloned());
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         // Its affinity may be widened to its cpuset by whoever may change it at all.
-        let cpuset = running.cgroup.pus.clone().unwrap_or_else(|| of_cpuset(&machine.here.topology));
+        let cpuset = running.cgroup.pus.clone().unwrap_or_else(|| machine.here.topology.allowed.cpuset());
         let online = cpuset.minus(&machine.here.topology.allowed.offline_pus);
         Ok(Self {
             rank,
@@ -107,7 +107,7 @@ impl ObservedRank {
             rank: Some(rank.rank),
             running,
             // What `place` plans in; what this process was only bound away from is not offered, and not refused either.
-            pool_pus: topology.allowed.pus.or(&own.and(&of_cpuset(topology))),
+            pool_pus: topology.allowed.pus.or(&own.and(&topology.allowed.cpuset())),
             pool_gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
             threads: ProcessThreads::default(),
             nic_variables: BTreeMap::new(),
@@ -216,13 +216,9 @@ pub fn pool(all: &[ObservedRank]) -> JobResources {
 fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
     let here = &machine.here;
     match launcher {
-        Launcher::Nobody => of_cpuset(&here.topology),
+        Launcher::Nobody => here.topology.allowed.cpuset(),
         _ => exec::Pool::of(launcher, &here.topology, here.step.as_ref(), ancestor::nearest).pus,
     }
-}
-
-fn of_cpuset(topology: &Topology) -> IdSet {
-    topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus)
 }
 
 /// The GPUs that the scheduler gave the step, its other tasks' too; none where it does not say, or of a saved machine.

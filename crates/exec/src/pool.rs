@@ -42,7 +42,7 @@ impl Pool {
     ) -> Self {
         let own = &topology.allowed.pus;
         // Online, in the cpuset, and taken away by a binding only.
-        let cpuset = own.or(&topology.allowed.not_in_affinity_pus);
+        let cpuset = topology.allowed.cpuset();
         let within = |pus: &IdSet, how: String| Self { pus: pus.and(&cpuset).or(own), owner: PoolOwner::AllRanks, how };
         let stays = |why: String| Self { pus: own.clone(), owner: PoolOwner::ThisRank, how: why };
         if launcher == Launcher::Nobody {

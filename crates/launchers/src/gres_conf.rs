@@ -13,7 +13,7 @@ use topo::Topology;
 
 use crate::error::LineError;
 use crate::host_list::{self, HostListError};
-use crate::objects::{Part, online};
+use crate::objects::{JobMachine, Part};
 
 /// A whole file, or the part of it for one node ([`GresConf::of_node`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -306,7 +306,7 @@ impl fmt::Display for GresLine {
 
 /// The cores of these PUs in Slurm's numbers, for `Cores=`: a core counts where one of its PUs does.
 pub fn core_numbers(topology: &Topology, pus: &IdSet) -> IdSet {
-    let cores = Part::Core.all(topology, &online(topology));
+    let cores = JobMachine::online(topology).parts(Part::Core);
     (0..).zip(&cores).filter(|(_, core)| !core.and(pus).is_empty()).map(|(number, _)| number).collect()
 }
 
@@ -315,7 +315,7 @@ pub fn core_numbers(topology: &Topology, pus: &IdSet) -> IdSet {
 /// # Errors
 /// The numbers beyond the last core.
 pub fn pus_of_cores(topology: &Topology, numbers: &IdSet) -> Result<IdSet, IdSet> {
-    let cores = Part::Core.all(topology, &online(topology));
+    let cores = JobMachine::online(topology).parts(Part::Core);
     let core = |number: u32| cores.get(number as usize);
     let beyond: IdSet = numbers.iter().filter(|number| core(*number).is_none()).collect();
     if !beyond.is_empty() {
@@ -342,7 +342,7 @@ impl GresConf {
         let own = self.of_node(topology.hostname.as_deref()).map_err(|error| LineError::Wrong(error.to_string()))?;
         let (gpus, count) = (own.gpus(), topology.gpus.len());
         let detects = own.auto_detect.is_some_and(|auto_detect| auto_detect != AutoDetect::Off);
-        let every = online(topology);
+        let every = JobMachine::online(topology).pus;
         if gpus.is_empty() {
             let detected = topology.gpus.iter().map(|gpu| gpu.locality.pus.or(&gpu.locality.outside_pus));
             // What is not known to be near is near to all, for Slurm.

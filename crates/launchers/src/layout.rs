@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::Topology;
 use topo::process::PolicyMode;
 
 use crate::count::Count;
+use crate::objects::JobMachine;
 use crate::process::{Known, Policy};
 use crate::slurm_files::SlurmFiles;
 
@@ -80,8 +80,8 @@ pub(crate) struct LaunchLine<'l> {
     pub words: &'l [&'l str],
     /// The variables that the command is started with.
     pub variables: &'l BTreeMap<String, String>,
-    /// The machine.
-    pub topology: &'l Topology,
+    /// The machine, with the PUs that a job may use.
+    pub machine: &'l JobMachine<'l>,
     /// What is known of the site.
     pub site: &'l SlurmFiles,
 }

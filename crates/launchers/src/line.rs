@@ -20,6 +20,7 @@ use crate::facts::Reads;
 use crate::follow::follow;
 use crate::launcher::{Launcher, torchrun};
 use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
+use crate::objects::JobMachine;
 use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
 use crate::slurm_files::SlurmFiles;
@@ -132,7 +133,8 @@ fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launch
     }
     let variables: BTreeMap<String, String> =
         outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
-    let line_here = LaunchLine { command: name, words: rest, variables: &variables, topology, site };
+    let machine = JobMachine::of(topology);
+    let line_here = LaunchLine { command: name, words: rest, variables: &variables, machine: &machine, site };
     let read = match Launcher::of_command(name).map(|named| (named, &named.facts().reads)) {
         Some((named, Reads::Own(_, read))) => read(&line_here).map(|options| (named, options)),
         Some((named, Reads::Mpirun(_))) => mpirun::read(named, &line_here),

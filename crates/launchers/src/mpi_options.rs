@@ -39,6 +39,20 @@ impl Common<'_> {
         Ok(())
     }
 
+    /// What such an option gives each rank, where it has a list of that: `list:0-3:4-7`.
+    ///
+    /// # Errors
+    /// [`LineError`]: an entry is none.
+    pub fn list<T>(
+        &self,
+        names: &[&str],
+        one: impl Fn(&str, &str) -> Result<T, LineError>,
+    ) -> Result<Option<Vec<T>>, LineError> {
+        let Some(given) = self.last(names) else { return Ok(None) };
+        let list = given.value().split_once("list:").map(|(_, list)| list);
+        list.map(|list| list.split(':').map(|rank| one(&given.spelled(), rank)).collect()).transpose()
+    }
+
     /// The last value of an option by these names.
     pub fn last(&self, names: &[&str]) -> Option<&Given<'_>> {
         self.given.iter().rev().find(|one| names.contains(&one.name))

@@ -56,13 +56,14 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
     for one in common.given.clone() {
         common.option(&one)?;
     }
-    let options = match launcher {
-        Launcher::Pals => pals::read(common, program, line),
-        Launcher::Hydra => hydra::read(common, program, line),
+    let layouts = match launcher {
+        Launcher::Pals => vec![pals::layout(&common, line)?],
+        Launcher::Hydra => hydra::layouts(&common, line)?,
         // Nobody else's line comes here.
-        _ => open_mpi::read(common, program, line),
+        _ => open_mpi::layouts(&mut common, line)?,
     };
-    options.map(|options| (launcher, options))
+    let Common { count, environment, .. } = common;
+    Ok((launcher, Options { count, layouts, program, environment, notes: Vec::new() }))
 }
 
 /// Whose line of `mpirun` or `mpiexec` it is.

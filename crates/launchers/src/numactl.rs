@@ -30,7 +30,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
     let (given, program) = NUMACTL.read(words)?;
     let all = given.iter().any(|one| matches!(one.name, "a" | "all"));
     let topology = process.topology;
-    let allowed = if all { process.cpuset() } else { topology.allowed.pus.clone() };
+    let allowed = if all { topology.allowed.cpuset() } else { topology.allowed.pus.clone() };
     let nodes = Nodes {
         all: topology.nodes.iter().map(|node| node.os_index).collect(),
         allowed: topology.allowed.nodes.clone(),

@@ -2,7 +2,7 @@
 
 use stats::IdSet;
 use topo::Topology;
-use topo::model::NodeKind;
+use topo::model::{NodeKind, NumaNode};
 
 /// A kind of part that ranks are mapped by or bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,56 +34,86 @@ impl Part {
             _ => return None,
         })
     }
+}
 
-    /// All parts of this kind, each as its PUs among these.
-    pub fn all(self, topology: &Topology, pus: &IdSet) -> Vec<IdSet> {
-        let home = |kind| matches!(kind, NodeKind::Normal | NodeKind::CpuOnly);
-        let packages = || topology.packages.iter().map(|package| &package.pus);
-        let nodes = || topology.nodes.iter().filter(|node| home(node.kind)).map(|node| &node.pus);
-        let l3s = || topology.l3s.iter().map(|l3| &l3.pus);
-        let all: Vec<IdSet> = match self {
-            Self::Machine => vec![pus.clone()],
-            Self::Package => packages().cloned().collect(),
-            Self::Numa => nodes().cloned().collect(),
-            Self::L3 => l3s().cloned().collect(),
-            Self::Core => topology.cores.iter().map(|core| core.pus.clone()).collect(),
-            Self::Thread => {
-                let threads = topology.cores.iter().flat_map(|core| core.pus.iter());
-                threads.map(|pu| [pu].into_iter().collect()).collect()
-            }
+/// A machine, with those of its PUs that count.
+#[derive(Clone, Debug)]
+pub(crate) struct JobMachine<'t> {
+    pub topology: &'t Topology,
+    pub pus: IdSet,
+}
+
+impl<'t> JobMachine<'t> {
+    /// With the PUs that a job may use here, whatever this process is bound to.
+    pub fn of(topology: &'t Topology) -> Self {
+        Self { topology, pus: topology.allowed.cpuset() }
+    }
+
+    /// With all PUs that are online: Slurm counts cores that a job may not use too.
+    pub fn online(topology: &'t Topology) -> Self {
+        Self { topology, pus: IdSet::of_all(topology.cores.iter().map(|core| &core.pus)) }
+    }
+
+    /// All parts of a kind, each as its PUs.
+    pub fn parts(&self, part: Part) -> Vec<IdSet> {
+        self.parts_in(part, &self.pus)
+    }
+
+    /// All parts of a kind, each as its PUs among these.
+    pub fn parts_in(&self, part: Part, pus: &IdSet) -> Vec<IdSet> {
+        let topology = self.topology;
+        let has_cpus = |node: &&NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
+        let packages: Vec<&IdSet> = topology.packages.iter().map(|package| &package.pus).collect();
+        let nodes: Vec<&IdSet> = topology.nodes.iter().filter(has_cpus).map(|node| &node.pus).collect();
+        let l3s: Vec<&IdSet> = topology.l3s.iter().map(|l3| &l3.pus).collect();
+        let cores: Vec<&IdSet> = topology.cores.iter().map(|core| &core.pus).collect();
+        let among = |parts: &[&IdSet]| -> Vec<IdSet> {
+            parts.iter().map(|part| part.and(pus)).filter(|part| !part.is_empty()).collect()
         };
-        let first = |part: &IdSet, mut around: Box<dyn Iterator<Item = &IdSet> + '_>| {
-            let inside = |other: &&IdSet| part.is_subset(other);
-            around.find(inside).and_then(IdSet::first)
+        let mut all = match part {
+            Part::Machine => among(&[pus]),
+            Part::Package => among(&packages),
+            Part::Numa => among(&nodes),
+            Part::L3 => among(&l3s),
+            Part::Core => among(&cores),
+            Part::Thread => among(&cores).iter().flat_map(singles).collect(),
         };
-        let core = |part: &IdSet| first(part, Box::new(topology.cores.iter().map(|core| &core.pus)));
-        let mut all: Vec<IdSet> = all.into_iter().map(|part| part.and(pus)).filter(|part| !part.is_empty()).collect();
+        let first = |part: &IdSet, around: &[&IdSet]| around.iter().find(|other| part.is_subset(other))?.first();
         all.sort_by_cached_key(|part| {
-            let (package, node) = (first(part, Box::new(packages())), first(part, Box::new(nodes())));
-            (package, node, first(part, Box::new(l3s())), core(part), part.first())
+            (first(part, &packages), first(part, &nodes), first(part, &l3s), first(part, &cores), part.first())
         });
         all.dedup();
         all
     }
+
+    /// Whether a core has more than one hardware thread.
+    pub fn has_threads(&self) -> bool {
+        self.topology.cores.iter().any(|core| core.pus.and(&self.pus).len() > 1)
+    }
+
+    /// All PUs of the parts that these touch.
+    pub fn widened(&self, part: Part, pus: &IdSet) -> IdSet {
+        IdSet::of_all(self.parts(part).iter().filter(|part| !part.and(pus).is_empty()))
+    }
+
+    /// The PUs of a NUMA node by its number.
+    pub fn of_node(&self, node: u32) -> Option<IdSet> {
+        let node = self.topology.nodes.iter().find(|one| one.os_index == node)?;
+        Some(node.pus.and(&self.pus)).filter(|pus| !pus.is_empty())
+    }
 }
 
-/// All PUs that are online: Slurm counts cores that a job may not use too.
-pub(crate) fn online(topology: &Topology) -> IdSet {
-    IdSet::of_all(topology.cores.iter().map(|core| &core.pus))
+/// Each PU by itself, by number.
+pub(crate) fn singles(pus: &IdSet) -> Vec<IdSet> {
+    pus.iter().map(|pu| IdSet::from_iter([pu])).collect()
 }
 
-/// Whether a core has more than one hardware thread among these PUs.
-pub(crate) fn has_threads(topology: &Topology, pus: &IdSet) -> bool {
-    topology.cores.iter().any(|core| core.pus.and(pus).len() > 1)
+/// So many neighbours together.
+pub(crate) fn grouped(parts: &[IdSet], each: usize) -> Vec<IdSet> {
+    parts.chunks(each).map(IdSet::of_all).collect()
 }
 
-/// All PUs, among these, of the parts that these touch.
-pub(crate) fn widened(part: Part, topology: &Topology, pool: &IdSet, pus: &IdSet) -> IdSet {
-    IdSet::of_all(part.all(topology, pool).iter().filter(|part| !part.and(pus).is_empty()))
-}
-
-/// The PUs of a NUMA node by its number.
-pub(crate) fn of_node(topology: &Topology, pool: &IdSet, node: u32) -> Option<IdSet> {
-    let node = topology.nodes.iter().find(|one| one.os_index == node)?;
-    Some(node.pus.and(pool)).filter(|pus| !pus.is_empty())
+/// The parts divided evenly and in order among ranks, where they can be.
+pub(crate) fn divided(parts: &[IdSet], ranks: usize) -> Option<Vec<IdSet>> {
+    (parts.len() >= ranks && parts.len().is_multiple_of(ranks)).then(|| grouped(parts, parts.len() / ranks))
 }

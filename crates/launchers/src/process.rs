@@ -173,11 +173,6 @@ impl<'t> Process<'t> {
         self.doubt = self.doubt.take().or(other.doubt);
     }
 
-    /// The PUs that a job may use here, whatever this process is bound to.
-    pub fn cpuset(&self) -> IdSet {
-        self.topology.allowed.pus.or(&self.topology.allowed.not_in_affinity_pus)
-    }
-
     pub fn bind(&mut self, pus: IdSet) {
         (self.pus, self.is_free) = (Ok(pus), false);
     }

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use stats::IdSet;
-use topo::Topology;
 
 use crate::error::LineError;
-use crate::objects::Part;
+use crate::objects::{JobMachine, Part};
 use crate::process::Known;
 use crate::value::{ids, number, wrong};
 
@@ -32,23 +31,17 @@ pub(crate) struct Rankfile {
 ///
 /// # Errors
 /// [`LineError`]: it cannot be read, or is none.
-pub(crate) fn read(path: &str, physical: bool, topology: &Topology, pool: &IdSet) -> Result<Rankfile, LineError> {
+pub(crate) fn read(path: &str, physical: bool, machine: &JobMachine<'_>) -> Result<Rankfile, LineError> {
     let bytes = topo::read_input(Path::new(path), MOST_BYTES)
         .map_err(|error| LineError::NotSaid(format!("the rankfile {path} cannot be read: {error}")))?;
-    parse(&String::from_utf8_lossy(&bytes), path, physical, topology, pool)
+    parse(&String::from_utf8_lossy(&bytes), path, physical, machine)
 }
 
 /// The text of the file at `path`.
 ///
 /// # Errors
 /// [`LineError`]: it is none.
-pub(crate) fn parse(
-    text: &str,
-    path: &str,
-    physical: bool,
-    topology: &Topology,
-    pool: &IdSet,
-) -> Result<Rankfile, LineError> {
+pub(crate) fn parse(text: &str, path: &str, physical: bool, machine: &JobMachine<'_>) -> Result<Rankfile, LineError> {
     let mut hosts: Vec<&str> = Vec::new();
     let mut ranks: BTreeMap<usize, (&str, &str)> = BTreeMap::new();
     for line in text.lines() {
@@ -66,14 +59,14 @@ pub(crate) fn parse(
         return Err(LineError::NotSaid(format!("the rankfile {path} has no line \"rank N=HOST slot=LIST\"")));
     };
     let own = ranks.into_values().filter(|(host, _)| *host == first);
-    let pus = own.map(|(_, slots)| pus(slots, physical, topology, pool)).collect::<Result<_, _>>()?;
+    let pus = own.map(|(_, slots)| pus(slots, physical, machine)).collect::<Result<_, _>>()?;
     Ok(Rankfile { pus, hosts: hosts.len(), ranks: all })
 }
 
 /// `0,1`, `0-3`, `1:0-2`, `0:*`.
-fn pus(slots: &str, physical: bool, topology: &Topology, pool: &IdSet) -> Result<Known<IdSet>, LineError> {
+fn pus(slots: &str, physical: bool, machine: &JobMachine<'_>) -> Result<Known<IdSet>, LineError> {
     const NAME: &str = "slot of the rankfile";
-    let (sockets, cores) = (Part::Package.all(topology, pool), Part::Core.all(topology, pool));
+    let (sockets, cores) = (machine.parts(Part::Package), machine.parts(Part::Core));
     let socket = |text: &str| {
         let at = number(NAME, text)?;
         sockets.get(at).ok_or_else(|| wrong(NAME, slots, format!("this machine has {} sockets", sockets.len())))

@@ -9,11 +9,10 @@ use std::str::FromStr;
 
 use stats::IdSet;
 use stats::units::counted;
-use topo::Topology;
 
 use crate::error::LineError;
 use crate::host_list;
-use crate::objects::{Part, has_threads, online};
+use crate::objects::{JobMachine, Part};
 
 /// The nodes of a file, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +135,8 @@ impl SlurmNodes {
     /// # Errors
     /// [`LineError::Wrong`]: no node of the file has the machine's cores, or those that have them count differently; [`LineError::NotSaid`]: Slurm keeps cores
     /// for itself, and the machine's description does not show which.
-    pub(crate) fn of_machine(&self, topology: &Topology, pool: &IdSet) -> Result<Units, LineError> {
+    pub(crate) fn of_machine(&self, machine: &JobMachine<'_>) -> Result<Units, LineError> {
+        let topology = machine.topology;
         let cores = topology.cores.len();
         let mut fitting: Vec<&SlurmNode> = self.0.iter().filter(|node| node.cores == cores).collect();
         let is_named = |node: &&SlurmNode| host_list::names(&node.names, topology.hostname.as_deref());
@@ -157,24 +157,24 @@ impl SlurmNodes {
                 )));
             }
         };
-        let usable = Part::Core.all(topology, pool).len();
+        let usable = machine.parts(Part::Core).len();
         if usable > node.cores.saturating_sub(node.kept) {
             return Err(LineError::NotSaid(format!(
                 "Slurm keeps {} of the node from jobs (CoreSpecCount, CpuSpecList), and the machine that is judged by shows all as usable: save it within a job (numabench topo --save)",
                 counted(node.kept, "core")
             )));
         }
-        let whole = online(topology);
+        let whole = JobMachine::online(topology);
         let parts = [Part::Package, Part::Numa, Part::L3];
-        let socket = parts.into_iter().find(|part| part.all(topology, &whole).len() == node.sockets);
+        let socket = parts.into_iter().find(|part| whole.parts(*part).len() == node.sockets);
         let socket = socket.ok_or_else(|| {
-            let [packages, nodes, l3s] = parts.map(|part| part.all(topology, &whole).len());
+            let [packages, nodes, l3s] = parts.map(|part| whole.parts(part).len());
             LineError::Wrong(format!(
                 "--slurm-conf has {} sockets, and the machine that is judged by {packages} packages, {nodes} NUMA nodes and {l3s} L3 caches",
                 node.sockets
             ))
         })?;
-        let counts_threads = node.threads_per_core > 1 && node.cpus > node.cores && has_threads(topology, &whole);
+        let counts_threads = node.threads_per_core > 1 && node.cpus > node.cores && whole.has_threads();
         Ok(Units { socket, cpu: if counts_threads { Part::Thread } else { Part::Core } })
     }
 }
@@ -182,12 +182,12 @@ impl SlurmNodes {
 #[cfg(test)]
 mod tests {
     use super::{SlurmNodes, Units};
-    use crate::objects::Part;
+    use crate::objects::{JobMachine, Part};
     use crate::written_machine::machine;
 
     fn units(text: &str) -> Result<Units, String> {
         let nodes: SlurmNodes = text.parse().map_err(|error: super::SlurmNodesError| error.to_string())?;
-        nodes.of_machine(&machine(), &machine().allowed.pus).map_err(|error| error.to_string())
+        nodes.of_machine(&JobMachine::of(&machine())).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let of = |host: &str| {
             let nodes: SlurmNodes = two.parse().map_err(|error: super::SlurmNodesError| error.to_string())?;
             let machine = topo::Topology { hostname: Some(host.to_owned()), ..machine() };
-            nodes.of_machine(&machine, &machine.allowed.pus).map_err(|error| error.to_string())
+            nodes.of_machine(&JobMachine::of(&machine)).map_err(|error| error.to_string())
         };
         assert_eq!((of("big3"), of("small3.site.org")), (cores, threads));
         assert!(of("other").is_err_and(|error| error.contains("keep the line of one")));

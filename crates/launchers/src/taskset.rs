@@ -49,7 +49,7 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
         let mask = parse_mask(&value.replace(',', ""));
         mask.ok_or_else(|| wrong("taskset", value, "write a hexadecimal mask (0xff), or -c and a list (-c 0-7)"))?
     };
-    let here = process.cpuset();
+    let here = process.topology.allowed.cpuset();
     let left = asked.and(&here);
     if left.is_empty() || left == asked {
         process.bind(asked);

@@ -272,7 +272,7 @@ fn closed(rank: &Observed) -> Option<Found> {
 /// The PUs of cores that the site keeps from jobs, as far as the cpuset of the process that read the machine shows it.
 fn reserved(topology: &Topology) -> IdSet {
     let mut unbound = topology.clone();
-    unbound.allowed.pus = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+    unbound.allowed.pus = topology.allowed.cpuset();
     IdSet::of_all(unbound.reserved_cores().iter().map(|core| &core.pus))
 }
 

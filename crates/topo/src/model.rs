@@ -183,6 +183,13 @@ pub struct Allowed {
     pub missing_nodes: IdSet,
 }
 
+impl Allowed {
+    /// The PUs that are online in the cgroup's cpuset, whatever this process is bound to.
+    pub fn cpuset(&self) -> IdSet {
+        self.pus.or(&self.not_in_affinity_pus)
+    }
+}
+
 /// A GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Gpu {

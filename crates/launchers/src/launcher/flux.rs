@@ -15,7 +15,7 @@ use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, W
 use crate::grammar::{Grammar, Style};
 use crate::interface::Interface;
 use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
-use crate::objects::Part;
+use crate::objects::{Part, divided};
 use crate::parse_mask;
 use crate::process::Known;
 use crate::value::{count, ids, number};
@@ -71,7 +71,7 @@ const FLUX: Grammar = Grammar {
 /// # Errors
 /// [`LineError`]: flux would refuse them.
 fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
-    let LaunchLine { words, topology, .. } = *line;
+    let LaunchLine { words, machine, .. } = *line;
     let words = match words.split_first() {
         Some((&("run" | "submit" | "mini"), rest)) => rest.strip_prefix(&["run"]).unwrap_or(rest),
         _ => return Err(LineError::NotSaid("of flux, the line of flux run is read".to_owned())),
@@ -112,38 +112,33 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         exclusive = true;
     }
     let ranks = said.here(1)?;
-    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
-    let all = Part::Core.all(topology, &pool);
+    let all = machine.parts(Part::Core);
     let own: &[IdSet] = if exclusive { &all } else { all.get(..cores.saturating_mul(ranks)).unwrap_or(&all) };
-    let pus = |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
-        Ok(match cpu.as_str() {
-            "off" => None,
-            "on" => Some(Ok(IdSet::of_all(own))),
-            "per-task" => {
-                // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
-                let each = own.len() / ranks;
-                Some(match each > 0 && own.len().is_multiple_of(ranks) {
-                    true => Ok(IdSet::of_all(&own[rank * each..(rank + 1) * each])),
-                    false => {
-                        Err(format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len()))
+    // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
+    let shares = divided(own, ranks);
+    let pus =
+        |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
+            Ok(match cpu.as_str() {
+                "off" => None,
+                "on" => Some(Ok(IdSet::of_all(own))),
+                "per-task" => Some(shares.as_ref().map(|shares| shares[rank].clone()).ok_or_else(|| {
+                    format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len())
+                })),
+                how => match how.strip_prefix("map:") {
+                    Some(map) => {
+                        let sets: Vec<&str> = map.split(';').collect();
+                        let text = sets[rank % sets.len()];
+                        let set = if text.starts_with("0x") { parse_mask(text) } else { None };
+                        Some(Ok(set.map_or_else(|| ids("cpu-affinity=map", text), Ok)?))
                     }
-                })
-            }
-            how => match how.strip_prefix("map:") {
-                Some(map) => {
-                    let sets: Vec<&str> = map.split(';').collect();
-                    let text = sets[rank % sets.len()];
-                    let set = if text.starts_with("0x") { parse_mask(text) } else { None };
-                    Some(Ok(set.map_or_else(|| ids("cpu-affinity=map", text), Ok)?))
-                }
-                None => Some(Err(format!(
-                    "-o {} binds by itself: run numabench check inside of the launch",
-                    if how == "mpibind" { "mpibind" } else { "cpu-affinity" }
-                ))),
-            },
-        })
-    };
-    let total = topology.gpus.len();
+                    None => Some(Err(format!(
+                        "-o {} binds by itself: run numabench check inside of the launch",
+                        if how == "mpibind" { "mpibind" } else { "cpu-affinity" }
+                    ))),
+                },
+            })
+        };
+    let total = machine.topology.gpus.len();
     let shown = |rank: usize| -> Result<Option<Known<Vec<usize>>>, LineError> {
         if total == 0 || gpu == "off" || (gpus == 0 && exclusive && gpu == "on") {
             return Ok(None);

@@ -14,7 +14,7 @@ use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Reads, Sensed, SharedPus};
 use crate::grammar::{Grammar, Style};
 use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
-use crate::objects::Part;
+use crate::objects::{JobMachine, Part};
 use crate::value::{count, number, wrong};
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
@@ -56,7 +56,8 @@ const JSRUN: Grammar = Grammar {
 /// # Errors
 /// [`LineError`]: jsrun would refuse them.
 fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
-    let LaunchLine { words, topology, .. } = *line;
+    let LaunchLine { words, machine, .. } = *line;
+    let topology = machine.topology;
     let (given, program) = JSRUN.read(words)?;
     let (mut sets, mut tasks, mut cores, mut gpus, mut per_host, mut all_tasks) = (None, None, None, 0, None, None);
     let (mut bind, mut distribution) = ("packed:1", "packed");
@@ -86,8 +87,7 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             _ => {}
         }
     }
-    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
-    let places = Sets::all_of_node(topology, &pool, cores, gpus);
+    let places = sets_of_node(machine, cores, gpus);
     // Without -r a host takes as many as fit.
     let fitting = places.len();
     let here = per_host.unwrap_or(fitting).min(sets.unwrap_or(usize::MAX)).max(1);
@@ -117,31 +117,27 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
 /// A resource set: its cores, and its GPUs.
 type Set = (Vec<IdSet>, Vec<usize>);
 
-struct Sets;
-
-impl Sets {
-    /// As many as the node has, each within a package.
-    fn all_of_node(topology: &Topology, pool: &IdSet, cores: Option<usize>, gpus: usize) -> Vec<Set> {
-        let packages = Part::Package.all(topology, pool);
-        let Some(each) = cores else {
-            return vec![(Part::Core.all(topology, pool), (0..gpus.min(topology.gpus.len())).collect())];
-        };
-        let mut free_gpus: Vec<usize> = (0..topology.gpus.len()).collect();
-        let mut sets = Vec::new();
-        for package in &packages {
-            let own = Part::Core.all(topology, package);
-            for cores in own.chunks_exact(each) {
-                let near = |index: &usize| !topology.gpus[*index].locality.pus.and(package).is_empty();
-                let taken: Vec<usize> = free_gpus.iter().copied().filter(near).take(gpus).collect();
-                if taken.len() < gpus {
-                    break;
-                }
-                free_gpus.retain(|index| !taken.contains(index));
-                sets.push((cores.to_vec(), taken));
+/// As many as the node has, each within a package.
+fn sets_of_node(machine: &JobMachine<'_>, cores: Option<usize>, gpus: usize) -> Vec<Set> {
+    let topology = machine.topology;
+    let Some(each) = cores else {
+        return vec![(machine.parts(Part::Core), (0..gpus.min(topology.gpus.len())).collect())];
+    };
+    let mut free_gpus: Vec<usize> = (0..topology.gpus.len()).collect();
+    let mut sets = Vec::new();
+    for package in &machine.parts(Part::Package) {
+        let own = machine.parts_in(Part::Core, package);
+        for cores in own.chunks_exact(each) {
+            let near = |index: &usize| !topology.gpus[*index].locality.pus.and(package).is_empty();
+            let taken: Vec<usize> = free_gpus.iter().copied().filter(near).take(gpus).collect();
+            if taken.len() < gpus {
+                break;
             }
+            free_gpus.retain(|index| !taken.contains(index));
+            sets.push((cores.to_vec(), taken));
         }
-        sets
     }
+    sets
 }
 
 fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result<Vec<Start>, LineError> {

@@ -13,9 +13,9 @@ use topo::Topology;
 use crate::dialect::{Dialect, Situation, Starter, say};
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Proof, Reads, Sensed, UsualMpi, Written};
-use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
+use crate::layout::{LaunchLine, Layout, Start, Tells};
 use crate::mpi_options::Common;
-use crate::objects::{Part, widened};
+use crate::objects::{JobMachine, Part, singles};
 use crate::rankfile;
 use crate::value::{count, ids, wrong};
 
@@ -78,17 +78,12 @@ enum By {
     Part(Part),
 }
 
-/// Reads Open MPI's options.
+/// Where Open MPI's options put ranks.
 ///
 /// # Errors
 /// [`LineError`]: mpirun would refuse them.
-pub(crate) fn read<'l>(
-    mut common: Common<'_>,
-    program: &'l [&'l str],
-    line: &LaunchLine<'_>,
-) -> Result<Options<'l>, LineError> {
-    let LaunchLine { variables, topology, .. } = *line;
-    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+pub(crate) fn layouts(common: &mut Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<Layout>, LineError> {
+    let LaunchLine { variables, machine, .. } = *line;
     let mut mapping = Mapping::default();
     for (name, value) in variables {
         if let Some(parameter) = name.strip_prefix("OMPI_MCA_") {
@@ -102,9 +97,7 @@ pub(crate) fn read<'l>(
             "map-by" => mapping.map_by(&option, value)?,
             "ppr" => mapping.map_by(&option, &format!("ppr:{value}"))?,
             "npersocket" => mapping.map_by(&option, &format!("ppr:{value}:socket"))?,
-            "npernode" | "N" => {
-                mapping.map_by(&option, &format!("ppr:{value}:node"))?;
-            }
+            "npernode" | "N" => mapping.map_by(&option, &format!("ppr:{value}:node"))?,
             "bycore" => mapping.by = Some(By::Part(Part::Core)),
             "byslot" | "bynode" | "pernode" => mapping.by = Some(By::Slot),
             "cpus-per-proc" | "cpus-per-rank" => mapping.cores = Some(count(&option, value)?),
@@ -120,14 +113,10 @@ pub(crate) fn read<'l>(
         }
     }
     if let (Some(each), Some(by)) = (mapping.per_object, mapping.by) {
-        let objects = match by {
-            By::Slot => 1,
-            By::Part(part) => part.all(topology, &pool).len().max(1),
-        };
-        common.count.of_a_node = Some(each.saturating_mul(objects));
+        common.count.of_a_node = Some(each.saturating_mul(objects(machine, by).len().max(1)));
     }
-    let layouts = if let Some(path) = &mapping.rankfile {
-        let file = rankfile::read(path, mapping.physical, topology, &pool)?;
+    Ok(if let Some(path) = &mapping.rankfile {
+        let file = rankfile::read(path, mapping.physical, machine)?;
         if file.hosts > 1 {
             common.count.nodes = Some(file.hosts);
             common.count.ranks = common.count.ranks.or(Some(file.ranks));
@@ -137,19 +126,18 @@ pub(crate) fn read<'l>(
         let starts = file.pus.into_iter().cycle().take(ranks).map(|pus| Start { pus: Some(pus), ..Start::FREE });
         vec![Layout::certain(starts.collect())]
     } else if let Some(list) = &mapping.cpu_list {
-        let lists: Vec<IdSet> = list.iter().map(|pu| [pu].into_iter().collect()).collect();
+        let lists = singles(list);
         vec![Layout::lists(&lists, common.count.here(lists.len())?)]
     } else {
-        mapping.layouts(topology, &pool, common.count.here(1)?)
-    };
-    let (count, environment) = (common.count, common.environment);
-    Ok(Options { count, layouts, program, environment, notes: Vec::new() })
+        mapping.layouts(machine, common.count.here(1)?)
+    })
 }
 
 /// The rankfile that puts each rank in its place.
 fn written(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Result<Written, String> {
     let text = say(topology, places, Dialect::OpenMpi, situation).usable()?;
-    let file = rankfile::parse(&text, "the rankfile", true, topology, &topology.allowed.pus);
+    let machine = JobMachine { topology, pus: topology.allowed.pus.clone() };
+    let file = rankfile::parse(&text, "the rankfile", true, &machine);
     Ok(Written { proof: Proof::Pus(file.map(|file| file.pus).unwrap_or_default()), text })
 }
 
@@ -222,7 +210,7 @@ impl Mapping {
         Ok(())
     }
 
-    fn layouts(&self, topology: &Topology, pool: &IdSet, ranks: usize) -> Vec<Layout> {
+    fn layouts(&self, machine: &JobMachine<'_>, ranks: usize) -> Vec<Layout> {
         if self.bind_to == Some(None) {
             return vec![Layout::free(ranks)];
         }
@@ -233,32 +221,45 @@ impl Mapping {
             )];
         }
         let cpu = if self.by_threads { Part::Thread } else { Part::Core };
-        if let Some(cores) = self.cores {
-            // 4.1 refuses another binding beside PE=N; 5.0 binds to the cores all the same.
-            if let Some(Some(part)) = self.bind_to
-                && !matches!(part, Part::Core | Part::Thread)
-            {
-                let why = format!(
-                    "--bind-to {part:?} beside PE={cores} is refused by Open MPI 4 (\"the correct binding policy\": bind-to core)"
-                );
-                return vec![Layout::unknown(ranks, &why.to_lowercase())];
+        let (layouts, refused) = match self.cores {
+            Some(cores) => {
+                // 4.1 refuses another binding beside PE=N; 5.0 binds to the cores all the same.
+                if let Some(Some(part)) = self.bind_to
+                    && !matches!(part, Part::Core | Part::Thread)
+                {
+                    let why = format!(
+                        "--bind-to {part:?} beside PE={cores} is refused by Open MPI 4 (\"the correct binding policy\": bind-to core)"
+                    );
+                    return vec![Layout::unknown(ranks, &why.to_lowercase())];
+                }
+                let refused =
+                    "an object of this machine has fewer cores than its ranks are to have: mpirun refuses the line";
+                (one_layout(self.wide(machine, ranks, cpu, cores)), refused)
             }
-            let by = self.by.unwrap_or(By::Part(Part::Numa));
-            return self.ordered(self.wide(topology, pool, by, ranks, cpu, cores), ranks);
+            None => (
+                self.by_objects(machine, ranks, cpu),
+                "this machine has no such object for mpirun to map by or to bind to",
+            ),
+        };
+        match layouts.is_empty() {
+            true => vec![Layout::unknown(ranks, refused)],
+            false => self.reorder(ranks, layouts),
         }
+    }
+
+    /// Each rank bound to a part of the object that it is mapped to.
+    fn by_objects(&self, machine: &JobMachine<'_>, ranks: usize, cpu: Part) -> Vec<Layout> {
         // 5.0 maps more than two ranks by package, and has `--rank-by span` alone.
         let many = if self.spanning { Part::Package } else { Part::Numa };
         let default_by = if ranks <= 2 { By::Part(Part::Core) } else { By::Part(many) };
         let by = self.by.unwrap_or(default_by);
-        let bound = |by: By, to: Part| bound(topology, pool, by, self.per_object, to, ranks);
-        let layouts = match (self.by, self.bind_to) {
-            (_, Some(Some(part))) => match self.by {
-                // 5.0 maps by package where nothing is said.
-                None if ranks > 2 && !self.spanning => {
-                    two_layouts(bound(by, part), bound(By::Part(Part::Package), part))
-                }
-                _ => one_layout(bound(by, part)),
-            },
+        let bound = |by: By, to: Part| bound(machine, by, self.per_object, to, ranks);
+        match (self.by, self.bind_to) {
+            // 5.0 maps by package where nothing is said.
+            (None, Some(Some(part))) if ranks > 2 && !self.spanning => {
+                two_layouts(bound(by, part), bound(By::Part(Part::Package), part))
+            }
+            (_, Some(Some(part))) => one_layout(bound(by, part)),
             // Where ranks go round the objects, they are bound to those.
             (Some(By::Part(part)), _) if self.per_object.is_none() => one_layout(bound(by, part)),
             (said, _) => {
@@ -269,41 +270,19 @@ impl Mapping {
                 };
                 two_layouts(four, five)
             }
-        };
-        match layouts.is_empty() {
-            true => vec![Layout::unknown(ranks, "this machine has no such object for mpirun to map by or to bind to")],
-            false => self.reorder(ranks, layouts),
         }
     }
 
     /// Each rank the next CPUs of its object.
-    fn wide(
-        &self,
-        topology: &Topology,
-        pool: &IdSet,
-        by: By,
-        ranks: usize,
-        cpu: Part,
-        cores: usize,
-    ) -> Option<Vec<IdSet>> {
-        let objects = objects(topology, pool, by);
-        let mut left: Vec<Vec<IdSet>> = objects.iter().map(|object| cpu.all(topology, object)).collect();
+    fn wide(&self, machine: &JobMachine<'_>, ranks: usize, cpu: Part, cores: usize) -> Option<Vec<IdSet>> {
+        let objects = objects(machine, self.by.unwrap_or(By::Part(Part::Numa)));
+        let mut left: Vec<Vec<IdSet>> = objects.iter().map(|object| machine.parts_in(cpu, object)).collect();
         let order = order(objects.len(), self.per_object, ranks)?;
         let take = |at: usize| {
             let own = left.get_mut(at)?;
             (own.len() >= cores).then(|| IdSet::of_all(own.drain(..cores)))
         };
         order.into_iter().map(take).collect()
-    }
-
-    fn ordered(&self, lists: Option<Vec<IdSet>>, ranks: usize) -> Vec<Layout> {
-        match lists {
-            Some(lists) => self.reorder(ranks, one_layout(Some(lists))),
-            None => vec![Layout::unknown(
-                ranks,
-                "an object of this machine has fewer cores than its ranks are to have: mpirun refuses the line",
-            )],
-        }
     }
 
     fn reorder(&self, ranks: usize, layouts: Vec<Layout>) -> Vec<Layout> {
@@ -330,10 +309,10 @@ fn two_layouts(four: Option<Vec<IdSet>>, five: Option<Vec<IdSet>>) -> Vec<Layout
     four.chain(one_layout(five).into_iter().map(|layout| layout.assuming("Open MPI 5"))).collect()
 }
 
-fn objects(topology: &Topology, pool: &IdSet, by: By) -> Vec<IdSet> {
+fn objects(machine: &JobMachine<'_>, by: By) -> Vec<IdSet> {
     match by {
-        By::Slot => vec![pool.clone()],
-        By::Part(part) => part.all(topology, pool),
+        By::Slot => vec![machine.pus.clone()],
+        By::Part(part) => machine.parts(part),
     }
 }
 
@@ -346,23 +325,16 @@ fn order(objects: usize, per_object: Option<usize>, ranks: usize) -> Option<Vec<
 }
 
 /// Ranks bound to these parts: the one around their object, or the next of those in it.
-fn bound(
-    topology: &Topology,
-    pool: &IdSet,
-    by: By,
-    per_object: Option<usize>,
-    to: Part,
-    ranks: usize,
-) -> Option<Vec<IdSet>> {
-    let objects = objects(topology, pool, by);
-    let inside: Vec<Vec<IdSet>> = objects.iter().map(|object| to.all(topology, object)).collect();
+fn bound(machine: &JobMachine<'_>, by: By, per_object: Option<usize>, to: Part, ranks: usize) -> Option<Vec<IdSet>> {
+    let objects = objects(machine, by);
+    let inside: Vec<Vec<IdSet>> = objects.iter().map(|object| machine.parts_in(to, object)).collect();
     let mut used = vec![0; objects.len()];
     let one = |at: usize| {
         let parts = &inside[at];
         match parts.len() {
             0 => None,
             // Its part may be larger than the object.
-            1 => Some(widened(to, topology, pool, &parts[0])),
+            1 => Some(machine.widened(to, &parts[0])),
             count => {
                 used[at] += 1;
                 Some(parts[(used[at] - 1) % count].clone())

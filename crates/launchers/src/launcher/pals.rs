@@ -6,7 +6,6 @@
 use placement::NodePlaces;
 use ranks::{Flavour, Library};
 use stats::IdSet;
-use topo::Topology;
 use topo::process::PolicyMode;
 
 use crate::dialect::Starter;
@@ -14,9 +13,9 @@ use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
 use crate::interface::Interface;
 use crate::launch_size::LaunchSize;
-use crate::layout::{LaunchLine, Layout, Options, Tells};
+use crate::layout::{LaunchLine, Layout, Tells};
 use crate::mpi_options::Common;
-use crate::objects::Part;
+use crate::objects::{JobMachine, Part, grouped, singles};
 use crate::value::{count, ids, number, wrong};
 use crate::variables::LauncherVariables;
 
@@ -78,81 +77,50 @@ fn mpi_option(library: &Library) -> Option<MpiOption> {
     Some(MpiOption { offers: Some(offers), start: start.to_owned() })
 }
 
-/// Reads PALS' options.
+/// Where PALS' options put ranks.
 ///
 /// # Errors
 /// [`LineError`]: mpiexec would refuse them.
-pub(crate) fn read<'l>(
-    common: Common<'_>,
-    program: &'l [&'l str],
-    line: &LaunchLine<'_>,
-) -> Result<Options<'l>, LineError> {
-    let topology = line.topology;
-    let pool = topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus);
+pub(crate) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layout, LineError> {
+    let machine = line.machine;
     let depth = common.last(&["depth", "d"]).map(|one| count(&one.spelled(), one.value())).transpose()?;
-    let mut lists = 1;
-    let mut binding = None;
-    if let Some(one) = common.last(&["cpu-bind"]) {
-        let (option, value) = (one.spelled(), one.value());
-        if let Some((_, list)) = value.split_once("list:") {
-            let all: Vec<IdSet> = list.split(':').map(|rank| ids(&option, rank)).collect::<Result<_, _>>()?;
-            lists = all.len();
-            binding = Some(Ok(all));
-        } else {
-            let kind =
-                value.split(',').find(|word| !matches!(*word, "verbose" | "v" | "quiet" | "q")).unwrap_or_default();
-            binding = Some(Err(kind.to_owned()));
+    let lists = common.list(&["cpu-bind"], ids)?;
+    let ranks = common.count.here(lists.as_ref().map_or(1, Vec::len))?;
+    let mut layout = match (&lists, common.last(&["cpu-bind"]), depth) {
+        (Some(lists), ..) => Layout::lists(lists, ranks),
+        (None, Some(one), _) => {
+            let mut words = one.value().split(',');
+            let kind = words.find(|word| !matches!(*word, "verbose" | "v" | "quiet" | "q")).unwrap_or_default();
+            bound(kind, depth.unwrap_or(1), machine, ranks)
+                .ok_or_else(|| wrong("--cpu-bind", kind, "write none, depth, core, thread, numa, socket or list:…"))?
         }
-    }
-    let ranks = common.count.here(lists)?;
-    let mut layout = match &binding {
-        Some(Ok(lists)) => Layout::lists(lists, ranks),
-        Some(Err(kind)) => match bound(kind, depth.unwrap_or(1), topology, &pool, ranks) {
-            Some(layout) => layout,
-            None => return Err(wrong("--cpu-bind", kind, "write none, depth, core, thread, numa, socket or list:…")),
-        },
         // mpiexec(1): ranks are bound to their depth of CPUs where one is given.
-        None => match depth {
-            Some(depth) => in_order(depth, &pool, ranks),
-            None => Layout::unknown(
-                ranks,
-                "where PALS binds ranks without --cpu-bind depends on the site: write --cpu-bind depth, or list:…",
-            ),
-        },
+        (None, None, Some(depth)) => in_order(&singles(&machine.pus), depth, ranks),
+        (None, None, None) => Layout::unknown(
+            ranks,
+            "where PALS binds ranks without --cpu-bind depends on the site: write --cpu-bind depth, or list:…",
+        ),
     };
-    if let Some(one) = common.last(&["gpu-bind"])
-        && let Some((_, list)) = one.value().split_once("list:")
-    {
-        let gpus = |rank: &str| rank.split(',').map(|gpu| number(&one.spelled(), gpu)).collect::<Result<Vec<_>, _>>();
-        let all = list.split(':').map(gpus).collect::<Result<Vec<_>, _>>()?;
+    let gpus = |option: &str, rank: &str| rank.split(',').map(|gpu| number(option, gpu)).collect::<Result<Vec<_>, _>>();
+    if let Some(all) = common.list(&["gpu-bind"], gpus)? {
         layout.starts.iter_mut().zip(all.iter().cycle()).for_each(|(start, gpus)| start.gpus = Some(Ok(gpus.clone())));
     }
-    if let Some(one) = common.last(&["mem-bind", "membind"])
-        && let Some((_, list)) = one.value().split_once("list:")
-    {
-        let nodes = list.split(':').map(|rank| ids(&one.spelled(), rank)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(nodes) = common.list(&["mem-bind", "membind"], ids)? {
         let policies = nodes.iter().cycle().map(|nodes| (PolicyMode::Bind, nodes.clone()));
         layout.starts.iter_mut().zip(policies).for_each(|(start, policy)| start.policy = policy);
     }
-    let (count, environment) = (common.count, common.environment);
-    Ok(Options { count, layouts: vec![layout], program, environment, notes: Vec::new() })
+    Ok(layout)
 }
 
 /// The ranks of a kind of binding; `None` where it is none.
-fn bound(kind: &str, depth: usize, topology: &Topology, pool: &IdSet, ranks: usize) -> Option<Layout> {
+fn bound(kind: &str, depth: usize, machine: &JobMachine<'_>, ranks: usize) -> Option<Layout> {
     Some(match kind {
         "none" => Layout::free(ranks),
-        "depth" => in_order(depth, pool, ranks),
-        "core" | "cores" | "thread" | "threads" => {
-            let part = if kind.starts_with("core") { Part::Core } else { Part::Thread };
-            let all = part.all(topology, pool);
-            match all.len() >= ranks * depth {
-                true => Layout::lists(&all.chunks(depth).map(IdSet::of_all).collect::<Vec<_>>(), ranks),
-                false => too_many(ranks, depth),
-            }
-        }
+        // By their numbers: the second threads of cores come last.
+        "depth" => in_order(&singles(&machine.pus), depth, ranks),
+        "core" | "cores" | "thread" | "threads" => in_order(&machine.parts(Part::named(kind)?), depth, ranks),
         "numa" | "socket" => {
-            let all = Part::named(kind)?.all(topology, pool);
+            let all = machine.parts(Part::named(kind)?);
             match all.len() == ranks {
                 true => Layout::lists(&all, ranks),
                 false => Layout::unknown(
@@ -168,20 +136,15 @@ fn bound(kind: &str, depth: usize, topology: &Topology, pool: &IdSet, ranks: usi
     })
 }
 
-/// Each rank the next CPUs by their numbers: the second threads of cores come last.
-fn in_order(depth: usize, pool: &IdSet, ranks: usize) -> Layout {
-    let all: Vec<u32> = pool.iter().collect();
-    match all.len() >= ranks * depth {
-        true => Layout::lists(&all.chunks(depth).map(|own| own.iter().copied().collect()).collect::<Vec<_>>(), ranks),
-        false => too_many(ranks, depth),
+/// Each rank the next CPUs.
+fn in_order(cpus: &[IdSet], depth: usize, ranks: usize) -> Layout {
+    match cpus.len() >= ranks * depth {
+        true => Layout::lists(&grouped(cpus, depth), ranks),
+        false => Layout::unknown(
+            ranks,
+            &format!("{ranks} ranks with a depth of {depth} need more CPUs than this machine has for the job"),
+        ),
     }
-}
-
-fn too_many(ranks: usize, depth: usize) -> Layout {
-    Layout::unknown(
-        ranks,
-        &format!("{ranks} ranks with a depth of {depth} need more CPUs than this machine has for the job"),
-    )
 }
 
 /// The line that puts each rank in its place.

@@ -5,7 +5,6 @@
 //! torchrun hides no GPU: a worker takes the one of its `LOCAL_RANK` by convention.
 
 use stats::IdSet;
-use topo::Topology;
 use topo::model::Gpu;
 
 use crate::dialect::Starter;
@@ -15,7 +14,7 @@ use crate::grammar::{Grammar, Style};
 use crate::interface::Interface;
 use crate::launch_size::LaunchSize;
 use crate::layout::Tells;
-use crate::objects::{Part, widened};
+use crate::objects::{JobMachine, Part};
 use crate::process::{Process, Workers};
 use crate::unknown::{UNKNOWN, is_unknown};
 use crate::value::{count, wrong};
@@ -137,7 +136,7 @@ pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -
     }
     if let Some(binding) = &workers.binding {
         let gpu = process.topology.gpus.get(rank);
-        match gpu.map(|gpu| bound(binding, process.topology, gpu, &process.cpuset(), rank)) {
+        match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
             Some(pus) => process.bind_known(pus?),
             None => process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")),
         }
@@ -146,31 +145,26 @@ pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -
 }
 
 /// The PUs of a worker by the GPU of its number.
-fn bound(
-    binding: &str,
-    topology: &Topology,
-    gpu: &Gpu,
-    pool: &IdSet,
-    rank: usize,
-) -> Result<Result<IdSet, String>, LineError> {
-    let near = gpu.locality.pus.and(pool);
+fn bound(binding: &str, machine: &JobMachine<'_>, gpu: &Gpu, rank: usize) -> Result<Result<IdSet, String>, LineError> {
+    let near = gpu.locality.pus.and(&machine.pus);
     if near.is_empty() {
         return Ok(Err(format!("where GPU {rank} is, this machine does not say: --numa-binding has nothing to go by")));
     }
-    let node = widened(Part::Numa, topology, pool, &near);
+    let node = machine.widened(Part::Numa, &near);
     Ok(match binding {
         "node" => Ok(node),
-        "socket" => Ok(widened(Part::Package, topology, pool, &near)),
+        "socket" => Ok(machine.widened(Part::Package, &near)),
         // Among the workers whose GPUs share the node: part of it in any case.
         "exclusive" | "core-complex" => {
             let part = if binding == "exclusive" { Part::Core } else { Part::L3 };
-            let same: Vec<usize> = topology
+            let same: Vec<usize> = machine
+                .topology
                 .gpus
                 .iter()
                 .filter(|other| other.locality.pus == gpu.locality.pus)
                 .map(|other| other.index as usize)
                 .collect();
-            let parts = part.all(topology, &node);
+            let parts = machine.parts_in(part, &node);
             let at = same.iter().position(|index| *index == rank).unwrap_or(0);
             let each = if binding == "exclusive" { (parts.len() / same.len().max(1)).max(1) } else { 1 };
             let own = parts.get(at * each..(at + 1) * each).unwrap_or(&parts);

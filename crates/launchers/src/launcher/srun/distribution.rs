@@ -9,16 +9,14 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::Topology;
 
 use crate::layout::{Layout, Start};
-use crate::objects::{Part, has_threads, widened};
+use crate::objects::{JobMachine, Part};
 use crate::slurm_node::Units;
 
 /// The tasks of a step on one node.
 pub(super) struct Step<'s> {
-    pub topology: &'s Topology,
-    pub pool: &'s IdSet,
+    pub machine: &'s JobMachine<'s>,
     pub ranks: usize,
     pub cpus: usize,
     /// Whether a task gets one thread of a core; `None`: the site decides.
@@ -51,7 +49,7 @@ impl Step<'_> {
     /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice.
     pub fn layouts(&self, distribution: Option<&str>, bound_to: Part) -> Vec<Layout> {
         let order = order(distribution);
-        let has_threads = has_threads(self.topology, self.pool);
+        let has_threads = self.machine.has_threads();
         let units = match (has_threads, self.one_thread, self.units) {
             (false, ..) => vec![(Part::Core, None)],
             (true, Some(one), _) => vec![(if one { Part::Core } else { Part::Thread }, None)],
@@ -74,7 +72,7 @@ impl Step<'_> {
                 let part = if bound_to == Part::Package { socket } else { bound_to };
                 let wide = |pus: &IdSet| match part {
                     Part::Thread => pus.clone(),
-                    part => widened(part, self.topology, self.pool, pus),
+                    part => self.machine.widened(part, pus),
                 };
                 let starts: Vec<Start> = tasks.iter().map(wide).map(Start::on).collect();
                 if layouts.iter().any(|layout| layout.starts == starts) {
@@ -92,9 +90,9 @@ impl Step<'_> {
 
     /// The CPUs of each task; `None` where they do not suffice.
     fn tasks(&self, unit: Part, socket: Part, order: Order, is_of_cores: bool) -> Option<Vec<IdSet>> {
-        let cores = Part::Core.all(self.topology, self.pool);
+        let cores = self.machine.parts(Part::Core);
         let mut cpus: Vec<Vec<Cpu>> = Vec::new();
-        for (socket, part) in socket.all(self.topology, self.pool).iter().enumerate() {
+        for (socket, part) in self.machine.parts(socket).iter().enumerate() {
             let inside = cores.iter().enumerate().filter(|(_, core)| core.is_subset(part));
             let each = inside.flat_map(|(core, pus)| {
                 let taken = if unit == Part::Thread { pus.len() } else { 1 };

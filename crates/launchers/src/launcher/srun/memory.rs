@@ -4,12 +4,12 @@
 //! makes a preference of a binding. Lists are of NUMA nodes as the kernel numbers them.
 
 use stats::IdSet;
-use topo::Topology;
 use topo::model::NodeKind;
 use topo::process::PolicyMode;
 
 use crate::error::LineError;
 use crate::layout::Start;
+use crate::objects::JobMachine;
 use crate::parse_mask;
 use crate::value::{repeated, wrong};
 
@@ -28,13 +28,9 @@ pub(super) fn node(option: &str, value: &str, text: &str) -> Result<u32, LineErr
 ///
 /// # Errors
 /// [`LineError`]: the value is none.
-pub(super) fn bind(
-    value: Option<&str>,
-    topology: &Topology,
-    pool: &IdSet,
-    starts: &mut [Start],
-) -> Result<(), LineError> {
+pub(super) fn bind(value: Option<&str>, machine: &JobMachine<'_>, starts: &mut [Start]) -> Result<(), LineError> {
     let Some(value) = value else { return Ok(()) };
+    let topology = machine.topology;
     let nodes: Vec<u32> = topology
         .nodes
         .iter()
@@ -65,7 +61,7 @@ pub(super) fn bind(
                 let pus = match &start.pus {
                     Some(Ok(pus)) => pus.clone(),
                     Some(Err(_)) => continue,
-                    None => pool.clone(),
+                    None => machine.pus.clone(),
                 };
                 let local = topology
                     .nodes

@@ -7,14 +7,13 @@
 use std::collections::BTreeMap;
 
 use stats::IdSet;
-use topo::Topology;
 
 use super::{distribution, gpus, memory};
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
 use crate::layout::{LaunchLine, Layout, Options};
-use crate::objects::{Part, of_node};
+use crate::objects::{JobMachine, Part};
 use crate::slurm_node::Units;
 use crate::value::{count, repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
@@ -84,7 +83,8 @@ struct Said<'l> {
 /// # Errors
 /// [`LineError`]: srun would refuse them, or they are not known.
 pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
-    let LaunchLine { words, variables, topology, site, .. } = *line;
+    let LaunchLine { words, variables, machine, site, .. } = *line;
+    let topology = machine.topology;
     let gres = site.gres.as_ref().map(|gres| gres.of_machine(topology)).transpose()?;
     let (given, program) = SRUN.read(words)?;
     let mut said = Said::default();
@@ -96,18 +96,17 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     for one in &given {
         said.option(one)?;
     }
-    let pool = pool(topology);
-    let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(topology, &pool)).transpose()?;
+    let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
-    let binding = said.binding(topology, &pool)?;
+    let binding = said.binding(machine)?;
     let lists = binding.as_ref().map_or(1, |binding| if let Binding::Lists(lists) = binding { lists.len() } else { 1 });
     let gpus_told = said.gpus.lists()?.map_or(1, |lists| lists.len());
     let lists = if lists > 1 { lists } else { gpus_told };
     let of_gpus = said.gpus.ranks(topology);
     let ranks = said.count.here(of_gpus.unwrap_or(lists))?;
-    let mut layouts = said.layouts(topology, &pool, units, binding.as_ref(), ranks);
+    let mut layouts = said.layouts(machine, units, binding.as_ref(), ranks);
     for layout in &mut layouts {
-        memory::bind(said.mem_bind, topology, &pool, &mut layout.starts)?;
+        memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
     let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, gres.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
@@ -122,11 +121,6 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     }
     notes.dedup();
     Ok(Options { count: said.count, layouts, program, environment: BTreeMap::new(), notes })
-}
-
-/// The PUs that a job may use here, whatever this process is bound to.
-fn pool(topology: &Topology) -> IdSet {
-    topology.allowed.pus.or(&topology.allowed.not_in_affinity_pus)
 }
 
 /// `--cpu-bind`.
@@ -162,7 +156,7 @@ impl<'l> Said<'l> {
         Ok(())
     }
 
-    fn binding(&self, topology: &Topology, pool: &IdSet) -> Result<Option<Binding>, LineError> {
+    fn binding(&self, machine: &JobMachine<'_>) -> Result<Option<Binding>, LineError> {
         let Some(value) = self.cpu_bind else { return Ok(None) };
         let wrong_list = |error: crate::BindingError| LineError::Wrong(error.to_string());
         let behind = |kind: &str| value.split_once(kind).map(|(_, list)| list);
@@ -173,7 +167,7 @@ impl<'l> Said<'l> {
             return Ok(Some(Binding::Lists(parse_mask_cpu(value).map_err(wrong_list)?)));
         }
         let node = |node: u32| {
-            of_node(topology, pool, node).ok_or_else(|| {
+            machine.of_node(node).ok_or_else(|| {
                 wrong("--cpu-bind", value, format!("NUMA node {node} of this machine has no PUs for the job"))
             })
         };
@@ -199,14 +193,14 @@ impl<'l> Said<'l> {
                 "ldoms" | "ldom" => Binding::Distributed(Part::Numa),
                 // task/affinity takes the task's number on its node for the CPU's, or for the NUMA node's.
                 "rank" => Binding::Lists(
-                    Part::Thread
-                        .all(topology, pool)
+                    machine
+                        .parts(Part::Thread)
                         .into_iter()
                         .collect::<std::collections::BTreeSet<_>>()
                         .into_iter()
                         .collect(),
                 ),
-                "rank_ldom" => Binding::Lists(Part::Numa.all(topology, pool)),
+                "rank_ldom" => Binding::Lists(machine.parts(Part::Numa)),
                 "verbose" | "v" | "quiet" | "q" | "autobind" | "one_thread" | "help" | "" => continue,
                 other => Binding::Other(format!("--cpu-bind={other}")),
             });
@@ -216,8 +210,7 @@ impl<'l> Said<'l> {
 
     fn layouts(
         &self,
-        topology: &Topology,
-        pool: &IdSet,
+        machine: &JobMachine<'_>,
         units: Option<Units>,
         binding: Option<&Binding>,
         ranks: usize,
@@ -225,8 +218,7 @@ impl<'l> Said<'l> {
         let cpus = self.cpus_per_task.or(self.cpus_per_gpu.map(|each| each * self.gpus.per_task().unwrap_or(1)));
         let distributed = |part| {
             let step = distribution::Step {
-                topology,
-                pool,
+                machine,
                 ranks,
                 cpus: cpus.unwrap_or(1),
                 one_thread: self.one_thread,
@@ -263,7 +255,7 @@ impl<'l> Said<'l> {
                     .collect();
                 layouts.push(Layout::free(ranks).assuming("the site's default leaves tasks unbound"));
                 // Which cores a job gets beside its GPUs is the site's too: where that matters, none of these is certain.
-                if Part::Numa.all(topology, pool).len() > 1 {
+                if machine.parts(Part::Numa).len() > 1 {
                     let why = "srun's default binding depends on the site: write --cpu-bind";
                     layouts.push(Layout::unknown(ranks, why).assuming("the site's default is another one"));
                 }
