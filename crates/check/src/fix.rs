@@ -47,7 +47,7 @@ pub fn lines(case: &FixContext<'_>) -> Vec<String> {
     let places = kinds.iter().any(|kind| is_of_pus(*kind)).then(|| places(case)).flatten();
     let Some(launcher) = case.launcher else { return of_running(case, &certain, places.as_ref()) };
     if case.binds_behind {
-        return vec![format!("{} (in place of what binds behind the launcher)", launcher.through_exec())];
+        return vec![format!("{} (in place of what binds behind the launcher)", launcher.facts().through_exec)];
     }
     // Memory alone: the launcher's own word for the memory of each rank's PUs.
     if launcher == Launcher::Srun && kinds.iter().all(|kind| *kind == FindingKind::MemoryElsewhere) {
@@ -56,7 +56,7 @@ pub fn lines(case: &FixContext<'_>) -> Vec<String> {
     if kinds.iter().all(|kind| is_of_pus(*kind)) {
         return places.iter().flat_map(|places| own_option(case, launcher, places)).collect();
     }
-    vec![launcher.through_exec().to_owned()]
+    vec![launcher.facts().through_exec.to_owned()]
 }
 
 /// Whether other PUs for the ranks help.
@@ -127,8 +127,8 @@ fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) ->
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
     match binding(&here, &alone, launcher, &case.situation) {
         Ok(text) => vec![text],
-        Err(BindingRefusal::Cannot(why)) => vec![format!("{} ({why})", launcher.through_exec())],
-        Err(BindingRefusal::NoWords(_)) => vec![launcher.through_exec().to_owned()],
+        Err(BindingRefusal::Cannot(why)) => vec![format!("{} ({why})", launcher.facts().through_exec)],
+        Err(BindingRefusal::NoWords(_)) => vec![launcher.facts().through_exec.to_owned()],
         Err(BindingRefusal::Differs(_)) => Vec::new(),
     }
 }

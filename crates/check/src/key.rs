@@ -46,7 +46,8 @@ fn key_of(
     starter: Option<u32>,
     otherwise: impl FnOnce() -> String,
 ) -> String {
-    let told = launcher.of_one_launch().iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
+    let told =
+        launcher.facts().of_one_launch.iter().filter_map(|name| variable(name)).filter(|value| !value.is_empty());
     let starter = starter.map(|pid| format!("p{pid}"));
     let parts: Vec<String> = told.chain(starter).map(|part| plain(&part)).collect();
     if parts.is_empty() { otherwise() } else { parts.join("-") }

@@ -51,7 +51,7 @@ impl Pool {
         if *own == cpuset {
             return within(own, format!("the cpuset, {} did not bind", launcher.name()));
         }
-        match launcher.shared_pus() {
+        match launcher.facts().shared_pus {
             SharedPus::OfStep => match step.map(|step| &step.cpus) {
                 Some(cpus) if cpus.untold.is_empty() => {
                     within(&cpus.usable.or(&cpus.other_tasks), "the step's PUs, in place of srun's binding".to_owned())

@@ -349,9 +349,9 @@ fn planned(
     layout: &LaunchLayout,
 ) -> Result<(Plan, RunConfig), Fault> {
     let remedies = Remedies {
-        not_in_affinity: launch.launcher.frees_from_affinity().to_owned(),
-        not_in_cgroup: launch.launcher.widens_cpuset().to_owned(),
-        hidden_device: launch.launcher.shows_devices().to_owned(),
+        not_in_affinity: launch.launcher.facts().frees_from_affinity.to_owned(),
+        not_in_cgroup: launch.launcher.facts().widens_cpuset.to_owned(),
+        hidden_device: launch.launcher.facts().shows_devices.to_owned(),
     };
     let asked =
         NodeRequest { cpus: args.cpus.clone(), gpus: args.measuring.gpus.clone(), membind: args.membind, remedies };

@@ -16,28 +16,30 @@ use crate::layout::{LaunchLine, Options, Tells};
 use crate::process::Known;
 use crate::variables::LauncherVariables;
 
-/// What is known of one launcher.
-pub(crate) struct LauncherFacts {
+/// What is known of one launcher. What to change at it, when a PU or a device that was asked for is not this process's, is an ending for the sentences of the planner, which knows the
+/// machine but not who launched what: it goes after "choose one of these, or …". Options are as their manuals spell them: srun(1), mpirun(1) of Open MPI 4.1, Hydra's `mpiexec -bind-to` help,
+/// flux-run(1) `-o cpu-affinity`; only those of `srun` and of the two `mpi*` were tried.
+pub struct LauncherFacts {
     /// As a sentence names it.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What its variables say of the launch that a process belongs to; `None` where the process is not of its launch.
-    pub sensed: fn(&LauncherVariables<'_>) -> Option<Sensed>,
+    pub(crate) sensed: fn(&LauncherVariables<'_>) -> Option<Sensed>,
     /// Where others set its variables too: whether they count.
-    pub counts_inside: Option<CountsInside>,
+    pub(crate) counts_inside: Option<CountsInside>,
     /// The variables that say a process's number on its node, the first that is a number.
-    pub local_rank: &'static [&'static str],
+    pub(crate) local_rank: &'static [&'static str],
     /// How many processes of the launch the node has.
-    pub local_size: fn(&LauncherVariables<'_>) -> Option<usize>,
+    pub(crate) local_size: fn(&LauncherVariables<'_>) -> Option<usize>,
     /// The variable that says how many nodes the launch has.
-    pub number_of_nodes: Option<&'static str>,
+    pub(crate) number_of_nodes: Option<&'static str>,
     /// What it offers its processes to find one another with.
-    pub interface: fn(&LauncherVariables<'_>) -> Interface,
+    pub(crate) interface: fn(&LauncherVariables<'_>) -> Interface,
     /// The variables that it gives its ranks.
-    pub tells: &'static [(&'static str, Tells)],
+    pub(crate) tells: &'static [(&'static str, Tells)],
     /// The variables that the ranks of one launch on one node have alike, and no other processes have.
     pub of_one_launch: &'static [&'static str],
     /// Its processes that start ranks on a node, as the kernel names them.
-    pub starters: &'static [&'static str],
+    pub(crate) starters: &'static [&'static str],
     /// Where the PUs are seen that it had for all ranks of a node, before it bound each of them.
     pub shared_pus: SharedPus,
     /// What frees a process from the affinity it was started with.
@@ -47,17 +49,17 @@ pub(crate) struct LauncherFacts {
     /// What shows a process the devices that its neighbours have.
     pub shows_devices: &'static str,
     /// Whether it comes with one MPI, and starts no other.
-    pub belongs_to_one_mpi: bool,
+    pub(crate) belongs_to_one_mpi: bool,
     /// The family of the MPI that it usually starts; `None`: that follows from what it offers.
     pub usual_mpi: Option<UsualMpi>,
     /// Its option for an MPI.
-    pub mpi_option: fn(&Library) -> Option<MpiOption>,
+    pub(crate) mpi_option: fn(&Library) -> Option<MpiOption>,
     /// How one process is started; `None`: without it.
-    pub one_process: Option<&'static str>,
+    pub(crate) one_process: Option<&'static str>,
     /// How its line is read.
-    pub reads: Reads,
+    pub(crate) reads: Reads,
     /// The line that puts each rank in its place, or why it cannot; `None` where it has no words for that.
-    pub writes: Option<Writer>,
+    pub(crate) writes: Option<Writer>,
     /// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own binding is switched off.
     pub through_exec: &'static str,
     /// Whose line starts ranks where it did.

@@ -17,8 +17,7 @@ mod pmix;
 mod srun;
 pub(crate) mod torchrun;
 
-use crate::dialect::Starter;
-use crate::facts::{LauncherFacts, Reads, SharedPus, UsualMpi};
+use crate::facts::{LauncherFacts, Reads};
 
 /// Makes the type of a list of launchers, each with the file of its facts.
 macro_rules! launchers {
@@ -34,7 +33,7 @@ macro_rules! launchers {
             pub(crate) const ALL: &[Self] = &[$(Self::$launcher,)+];
 
             /// What is known of it.
-            pub(crate) fn facts(self) -> &'static LauncherFacts {
+            pub fn facts(self) -> &'static LauncherFacts {
                 match self {
                     $(Self::$launcher => &$file::FACTS,)+
                 }
@@ -69,58 +68,15 @@ launchers! {
 /// Variables of other libraries that no launcher here sets by itself, beside those that one of them does.
 const NOBODYS: [&str; 3] = ["MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_RANK", "ALPS_APP_PE"];
 
-/// What a launcher is asked for. What to change at it, when a PU or a device that was asked for is not this process's, is an ending for the sentences of the planner, which knows the machine
-/// but not who launched what: it goes after "choose one of these, or …". Options are as their manuals spell them: srun(1), mpirun(1) of Open MPI 4.1, Hydra's `mpiexec -bind-to` help,
-/// flux-run(1) `-o cpu-affinity`; only those of `srun` and of the two `mpi*` were tried.
 impl Launcher {
     /// As a sentence names it.
     pub fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// What frees a process from the affinity it was started with.
-    pub fn frees_from_affinity(self) -> &'static str {
-        self.facts().frees_from_affinity
-    }
-
-    /// What widens the cpuset of a process.
-    pub fn widens_cpuset(self) -> &'static str {
-        self.facts().widens_cpuset
-    }
-
-    /// What shows a process the devices that its neighbours have.
-    pub fn shows_devices(self) -> &'static str {
-        self.facts().shows_devices
-    }
-
-    /// What starts the program through `numabench exec`, which binds each rank itself: the launcher's own binding is switched off.
-    pub fn through_exec(self) -> &'static str {
-        self.facts().through_exec
-    }
-
-    /// Where the PUs are seen that it had for all ranks of a node, before it bound each of them.
-    pub fn shared_pus(self) -> SharedPus {
-        self.facts().shared_pus
-    }
-
     /// The processes of all launchers that start ranks on a node, as the kernel names them.
     pub fn starters() -> Vec<&'static str> {
         Self::ALL.iter().flat_map(|launcher| launcher.facts().starters).copied().collect()
-    }
-
-    /// The variables that the ranks of one launch on one node have alike, and no other processes have.
-    pub fn of_one_launch(self) -> &'static [&'static str] {
-        self.facts().of_one_launch
-    }
-
-    /// The MPI that it usually starts; `None`: that follows from what it offers.
-    pub fn usual_mpi(self) -> Option<UsualMpi> {
-        self.facts().usual_mpi
-    }
-
-    /// Whose line starts ranks where it did, where that is sure.
-    pub fn starter(self) -> Option<Starter> {
-        self.facts().starter
     }
 
     /// The launcher that a command's name stands for, as far as a name tells: `mpirun` and `mpiexec` are several's.
@@ -160,7 +116,9 @@ mod tests {
     #[test]
     fn every_launcher_has_an_ending_and_none_names_another_launchers_option() {
         for &launcher in Launcher::ALL {
-            for ending in [launcher.frees_from_affinity(), launcher.widens_cpuset(), launcher.shows_devices()] {
+            for ending in
+                [launcher.facts().frees_from_affinity, launcher.facts().widens_cpuset, launcher.facts().shows_devices]
+            {
                 assert!(!ending.is_empty() && !ending.ends_with('.'), "{launcher:?}: {ending}");
                 assert!(
                     !format!(" {ending}").replace("jsrun", "").contains("srun ")
@@ -175,10 +133,12 @@ mod tests {
     #[test]
     fn sruns_endings_name_its_options() {
         let srun = Launcher::Srun;
-        assert!(srun.frees_from_affinity().contains("--cpu-bind=none"));
-        assert!(["--exclusive", "-c N", "--overlap"].iter().all(|option| srun.widens_cpuset().contains(option)));
-        assert!(["--gpus-per-node=N", "--gpu-bind=none"].iter().all(|option| srun.shows_devices().contains(option)));
-        assert!(Launcher::Mpirun.frees_from_affinity().contains("--bind-to"));
+        assert!(srun.facts().frees_from_affinity.contains("--cpu-bind=none"));
+        assert!(["--exclusive", "-c N", "--overlap"].iter().all(|option| srun.facts().widens_cpuset.contains(option)));
+        assert!(
+            ["--gpus-per-node=N", "--gpu-bind=none"].iter().all(|option| srun.facts().shows_devices.contains(option))
+        );
+        assert!(Launcher::Mpirun.facts().frees_from_affinity.contains("--bind-to"));
     }
 
     /// Each of these, which must not be there twice.
@@ -197,7 +157,10 @@ mod tests {
         unique(Launcher::starters());
         for &launcher in Launcher::ALL {
             unique(launcher.facts().tells.iter().map(|(name, _)| *name));
-            assert!(!launcher.through_exec().is_empty() && !launcher.of_one_launch().is_empty(), "{launcher:?}");
+            assert!(
+                !launcher.facts().through_exec.is_empty() && !launcher.facts().of_one_launch.is_empty(),
+                "{launcher:?}"
+            );
         }
     }
 

@@ -60,7 +60,7 @@ pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
-pub use facts::{SharedPus, UsualMpi};
+pub use facts::{LauncherFacts, SharedPus, UsualMpi};
 pub use host_list::host_list;
 pub use interface::Interface;
 pub use launch::{Launch, LaunchRefusal, NoSuchRank};

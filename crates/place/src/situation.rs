@@ -17,7 +17,7 @@ pub fn starter(is_saved: bool) -> Starter {
     if is_saved {
         return Starter::Srun;
     }
-    if let Some(starter) = Launch::here().launcher.starter() {
+    if let Some(starter) = Launch::here().launcher.facts().starter {
         return starter;
     }
     let is_set = |name| std::env::var_os(name).is_some();

@@ -66,7 +66,7 @@ pub fn files(variable: Option<&OsStr>, executable: &Path) -> Vec<PathBuf> {
 /// The files in the order in which this launch tries them: a site's own first, then those of its launcher's family.
 pub fn order(files: &[PathBuf], launch: &Launch) -> Vec<PathBuf> {
     let family = |file: &PathBuf| Some(file.parent()?.file_name()?.to_str()?.to_owned());
-    let usual = launch.launcher.usual_mpi();
+    let usual = launch.launcher.facts().usual_mpi;
     let is_open_mpi = usual.map_or(launch.interface == Interface::Pmix, |mpi| mpi.flavour == Flavour::OpenMpi);
     let (own, is_sure) = (if is_open_mpi { OPEN_MPI } else { MPICH }, usual.is_some_and(|mpi| mpi.is_only));
     let mut ordered = files.to_vec();
