@@ -23,6 +23,9 @@ struct Reader<'r> {
     variables: &'r mut dyn Variables,
 }
 
+/// How deep parts of an expression stand in each other at most.
+const MOST_DEPTH: usize = 50;
+
 /// Binary operators from the loosest to the tightest (bash(1), ARITHMETIC EVALUATION).
 const LEVELS: [&[&str]; 10] = [
     &["||"],
@@ -51,22 +54,25 @@ impl Reader<'_> {
         is
     }
 
-    fn ternary(&mut self) -> Option<i64> {
+    /// A part of an expression inside of another one.
+    fn inner(&mut self, part: impl FnOnce(&mut Self) -> Option<i64>) -> Option<i64> {
         self.depth += 1;
-        if self.depth > 50 {
-            return None;
-        }
-        let condition = self.level(0)?;
-        let value = if self.take("?") {
-            let first = self.ternary()?;
-            self.take(":").then_some(())?;
-            let second = self.ternary()?;
-            if condition != 0 { first } else { second }
-        } else {
-            condition
-        };
+        let value = if self.depth > MOST_DEPTH { None } else { part(self) };
         self.depth -= 1;
-        Some(value)
+        value
+    }
+
+    fn ternary(&mut self) -> Option<i64> {
+        self.inner(|reader| {
+            let condition = reader.level(0)?;
+            if !reader.take("?") {
+                return Some(condition);
+            }
+            let first = reader.ternary()?;
+            reader.take(":").then_some(())?;
+            let second = reader.ternary()?;
+            Some(if condition != 0 { first } else { second })
+        })
     }
 
     fn operator(&mut self, level: usize) -> Option<&'static str> {
@@ -93,69 +99,32 @@ impl Reader<'_> {
         }
         let mut left = self.level(level + 1)?;
         while let Some(operator) = self.operator(level) {
-            let right = self.level(level + 1)?;
-            left = match operator {
-                "||" => i64::from(left != 0 || right != 0),
-                "&&" => i64::from(left != 0 && right != 0),
-                "|" => left | right,
-                "^" => left ^ right,
-                "&" => left & right,
-                "==" => i64::from(left == right),
-                "!=" => i64::from(left != right),
-                "<=" => i64::from(left <= right),
-                ">=" => i64::from(left >= right),
-                "<" => i64::from(left < right),
-                ">" => i64::from(left > right),
-                "<<" => left.checked_shl(u32::try_from(right).ok()?)?,
-                ">>" => left.checked_shr(u32::try_from(right).ok()?)?,
-                "+" => left.checked_add(right)?,
-                "-" => left.checked_sub(right)?,
-                "*" => left.checked_mul(right)?,
-                "/" => left.checked_div(right)?,
-                _ => left.checked_rem(right)?,
-            };
+            left = applied(operator, left, self.level(level + 1)?)?;
         }
         Some(left)
     }
 
     fn power(&mut self) -> Option<i64> {
-        self.depth += 1;
-        if self.depth > 50 {
-            return None;
-        }
-        let base = self.unary()?;
-        let value = match self.take("**") {
-            true => base.checked_pow(u32::try_from(self.power()?).ok()?)?,
-            false => base,
-        };
-        self.depth -= 1;
-        Some(value)
+        self.inner(|reader| {
+            let base = reader.unary()?;
+            match reader.take("**") {
+                true => base.checked_pow(u32::try_from(reader.power()?).ok()?),
+                false => Some(base),
+            }
+        })
     }
 
     fn unary(&mut self) -> Option<i64> {
-        self.depth += 1;
-        if self.depth > 50 {
-            return None;
-        }
-        let value = if self.text[self.at..].starts_with(b"!=") {
-            None
-        } else if self.take("!") {
-            Some(i64::from(self.unary()? == 0))
-        } else if self.take("++") {
-            self.step(1)
-        } else if self.take("--") {
-            self.step(-1)
-        } else if self.take("-") {
-            self.unary()?.checked_neg()
-        } else if self.take("+") {
-            self.unary()
-        } else if self.take("~") {
-            Some(!self.unary()?)
-        } else {
-            self.primary()
-        };
-        self.depth -= 1;
-        value
+        self.inner(|reader| match () {
+            () if reader.text[reader.at..].starts_with(b"!=") => None,
+            () if reader.take("!") => Some(i64::from(reader.unary()? == 0)),
+            () if reader.take("++") => reader.step(1),
+            () if reader.take("--") => reader.step(-1),
+            () if reader.take("-") => reader.unary()?.checked_neg(),
+            () if reader.take("+") => reader.unary(),
+            () if reader.take("~") => Some(!reader.unary()?),
+            () => reader.primary(),
+        })
     }
 
     /// `++name`.
@@ -211,16 +180,9 @@ impl Reader<'_> {
                 return value;
             }
         }
-        for operator in ["+=", "-=", "*=", "/=", "%="] {
-            if self.take(operator) {
-                let (value, by) = (value?, self.ternary()?);
-                let value = match operator {
-                    "+=" => value.checked_add(by),
-                    "-=" => value.checked_sub(by),
-                    "*=" => value.checked_mul(by),
-                    "/=" => value.checked_div(by),
-                    _ => value.checked_rem(by),
-                };
+        for operator in ["+", "-", "*", "/", "%"] {
+            if self.take(&format!("{operator}=")) {
+                let value = applied(operator, value?, self.ternary()?);
                 self.variables.assign(name, value);
                 return value;
             }
@@ -233,6 +195,30 @@ impl Reader<'_> {
             return value;
         }
         value
+    }
+}
+
+/// The value of a binary operator; `None` where there is none.
+fn applied(operator: &str, left: i64, right: i64) -> Option<i64> {
+    match operator {
+        "||" => Some(i64::from(left != 0 || right != 0)),
+        "&&" => Some(i64::from(left != 0 && right != 0)),
+        "|" => Some(left | right),
+        "^" => Some(left ^ right),
+        "&" => Some(left & right),
+        "==" => Some(i64::from(left == right)),
+        "!=" => Some(i64::from(left != right)),
+        "<=" => Some(i64::from(left <= right)),
+        ">=" => Some(i64::from(left >= right)),
+        "<" => Some(i64::from(left < right)),
+        ">" => Some(i64::from(left > right)),
+        "<<" => left.checked_shl(u32::try_from(right).ok()?),
+        ">>" => left.checked_shr(u32::try_from(right).ok()?),
+        "+" => left.checked_add(right),
+        "-" => left.checked_sub(right),
+        "*" => left.checked_mul(right),
+        "/" => left.checked_div(right),
+        _ => left.checked_rem(right),
     }
 }
 

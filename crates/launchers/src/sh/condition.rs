@@ -35,27 +35,21 @@ impl Reader<'_> {
     }
 
     fn or(&mut self) -> Option<bool> {
-        let mut value = self.and();
-        while matches!(self.peek(), Some("||" | "-o")) {
-            self.at += 1;
-            let other = self.and();
-            value = match (value, other) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            };
-        }
-        value
+        self.joined(["||", "-o"], true, Self::and)
     }
 
     fn and(&mut self) -> Option<bool> {
-        let mut value = self.not();
-        while matches!(self.peek(), Some("&&" | "-a")) {
+        self.joined(["&&", "-a"], false, Self::not)
+    }
+
+    /// Conditions with one of these operators between; one with the value that decides settles it, also beside one that is not known.
+    fn joined(&mut self, operators: [&str; 2], decides: bool, one: fn(&mut Self) -> Option<bool>) -> Option<bool> {
+        let mut value = one(self);
+        while self.peek().is_some_and(|word| operators.contains(&word)) {
             self.at += 1;
-            let other = self.not();
-            value = match (value, other) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
+            value = match (value, one(self)) {
+                (left, right) if left == Some(decides) || right == Some(decides) => Some(decides),
+                (Some(_), Some(_)) => Some(!decides),
                 _ => None,
             };
         }

@@ -31,8 +31,13 @@ impl Shell<'_> {
         Ok(Operand { text: self.text(word)?, pattern: self.pattern(word)? })
     }
 
+    /// The words that these words become.
+    pub(super) fn all_split(&mut self, words: &[Word]) -> Result<Vec<String>, LineError> {
+        Ok(words.iter().map(|word| self.split_words(word)).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
     /// The words that this word becomes.
-    pub(super) fn split_words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
+    fn split_words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
         let word = tilde(word);
         let mut all = Vec::new();
         let mut open: Option<String> = None;
@@ -103,8 +108,7 @@ impl Shell<'_> {
             name => self.arrays.get(name).cloned().unwrap_or_else(|| vec![UNKNOWN.to_string()]),
         };
         match (parameter.operator.as_str(), items.is_empty()) {
-            ("", _) => Ok(items),
-            (":+" | "+", true) | (":-" | "-", false) => Ok(if items.is_empty() { Vec::new() } else { items }),
+            ("", _) | (":+" | "+", true) | (":-" | "-", false) => Ok(items),
             (":+" | "+", false) | (":-" | "-", true) => Ok(vec![self.text(&parameter.word)?]),
             // ${@:2}, ${@:2:3}
             (":", _) => {
@@ -242,18 +246,12 @@ impl Shell<'_> {
         if !assignments.is_empty() {
             return Ok(None);
         }
-        let mut all = Vec::new();
-        for word in words {
-            all.extend(self.split_words(word)?);
-        }
+        let all = self.all_split(words)?;
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         Ok(match all.as_slice() {
             ["echo", rest @ ..] => Some(rest.join(" ")),
             ["printf", "%s" | "%d" | "%s\\n" | "%d\\n", value] => Some((*value).to_owned()),
-            ["expr", rest @ ..] => {
-                let text = self.arithmetic(&rest.join(" "))?;
-                Some(text)
-            }
+            ["expr", rest @ ..] => Some(self.arithmetic(&rest.join(" "))?),
             ["seq", "-s", between, first, last] => numbers(first, last).map(|all| all.join(between)),
             ["seq", first, last] => numbers(first, last).map(|all| all.join(" ")),
             ["seq", last] => numbers("1", last).map(|all| all.join(" ")),

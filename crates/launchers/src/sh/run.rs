@@ -181,15 +181,10 @@ impl<'t> Shell<'t> {
                 self.case(&subject, arms)?;
             }
             Node::For { name, words, body } => {
-                let mut items = Vec::new();
-                match words {
-                    Some(words) => {
-                        for word in words {
-                            items.extend(self.split_words(word)?);
-                        }
-                    }
-                    None => items.clone_from(&self.arguments),
-                }
+                let items = match words {
+                    Some(words) => self.all_split(words)?,
+                    None => self.arguments.clone(),
+                };
                 for item in items {
                     self.process.set(name, item);
                     if self.round(body)? {
@@ -264,7 +259,7 @@ impl<'t> Shell<'t> {
         for (joint, node) in list {
             match (joint, self.status) {
                 (Some(wanted), Some(status)) if *wanted != status => {}
-                (Some(_), None) if self.flow == Flow::Next => self.either(node, None)?,
+                (Some(_), None) if self.flow == Flow::Next => self.either(|shell| shell.node(node), |_| Ok(()))?,
                 _ => self.node(node)?,
             }
         }
@@ -280,13 +275,7 @@ impl<'t> Shell<'t> {
         match self.status {
             Some(true) => self.node(then),
             Some(false) => self.conditional(rest, otherwise),
-            None => {
-                let mut other = self.clone();
-                other.conditional(rest, otherwise)?;
-                self.node(then)?;
-                self.merge(other);
-                Ok(())
-            }
+            None => self.either(|shell| shell.node(then), |other| other.conditional(rest, otherwise)),
         }
     }
 
@@ -303,11 +292,7 @@ impl<'t> Shell<'t> {
                 if arms.len() > MOST_DEPTH {
                     return self.lost("which of many cases applies is not known");
                 }
-                let mut other = self.clone();
-                other.case(subject, &arms[at + 1..])?;
-                self.node(body)?;
-                self.merge(other);
-                return Ok(());
+                return self.either(|shell| shell.node(body), |other| other.case(subject, &arms[at + 1..]));
             }
             if is_any || patterns.iter().any(|pattern| fits(pattern, &letters)) {
                 return self.node(body);
@@ -317,13 +302,15 @@ impl<'t> Shell<'t> {
         Ok(())
     }
 
-    /// Runs the command in one of two shells of which nobody knows which is the real one.
-    fn either(&mut self, node: &Node, otherwise: Option<&Node>) -> Result<(), LineError> {
+    /// Goes one of two ways, of which nobody knows which is the real one.
+    fn either(
+        &mut self,
+        one: impl FnOnce(&mut Self) -> Result<(), LineError>,
+        another: impl FnOnce(&mut Self) -> Result<(), LineError>,
+    ) -> Result<(), LineError> {
         let mut other = self.clone();
-        if let Some(node) = otherwise {
-            other.node(node)?;
-        }
-        self.node(node)?;
+        another(&mut other)?;
+        one(self)?;
         self.merge(other);
         Ok(())
     }
@@ -364,21 +351,18 @@ impl<'t> Shell<'t> {
     }
 
     fn simple(&mut self, assignments: &[Assignment], words: &[Word]) -> Result<(), LineError> {
-        let mut all = Vec::new();
-        for word in words {
-            all.extend(self.split_words(word)?);
-        }
+        let all = self.all_split(words)?;
         if all.is_empty() {
             self.status = Some(true);
             return assignments.iter().try_for_each(|one| self.assign(one, false));
         }
         if assignments.is_empty() {
-            return self.command(&all, words);
+            return self.command(&all);
         }
         // They are the command's alone.
         let before = self.process.variables.clone();
         assignments.iter().try_for_each(|one| self.assign(one, true))?;
-        self.command(&all, words)?;
+        self.command(&all)?;
         self.process.variables = before;
         Ok(())
     }
@@ -387,14 +371,12 @@ impl<'t> Shell<'t> {
         let name = &assignment.name;
         match (&assignment.value, &assignment.index) {
             (AssignmentValue::Array(words), _) => {
-                let mut items = match assignment.append {
-                    true => self.arrays.get(name).cloned().unwrap_or_default(),
-                    false => Vec::new(),
-                };
-                for word in words {
-                    items.extend(self.split_words(word)?);
+                let added = self.all_split(words)?;
+                let items = self.arrays.entry(name.clone()).or_default();
+                if !assignment.append {
+                    items.clear();
                 }
-                self.arrays.insert(name.clone(), items);
+                items.extend(added);
             }
             (AssignmentValue::Word(word), Some(index)) => {
                 let value = self.text(word)?;
@@ -422,7 +404,7 @@ impl<'t> Shell<'t> {
     }
 
     /// A command of the shell, a function, or a program.
-    fn command(&mut self, words: &[String], written: &[Word]) -> Result<(), LineError> {
+    fn command(&mut self, words: &[String]) -> Result<(), LineError> {
         let Some((name, rest)) = words.split_first() else { return Ok(()) };
         self.status = Some(true);
         let operand = |text: &String| super::condition::Operand {
@@ -435,7 +417,7 @@ impl<'t> Shell<'t> {
                 self.set_arguments(name, rest);
             }
             "false" => self.status = Some(false),
-            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, rest, written)?,
+            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, rest),
             "unset" => {
                 for name in rest.iter().filter(|word| !word.starts_with('-')) {
                     self.process.unset(name);
@@ -460,7 +442,7 @@ impl<'t> Shell<'t> {
                 let tools = ["numactl", "taskset"];
                 self.status = rest.last().filter(|tool| tools.contains(&tool.as_str())).map(|_| true);
             }
-            "command" | "builtin" => return self.command(rest, &[]),
+            "command" | "builtin" => return self.command(rest),
             "eval" => {
                 let text = rest.join(" ");
                 return match script(&text) {
@@ -488,18 +470,10 @@ impl<'t> Shell<'t> {
                 self.program(rest)?;
                 self.flow = Flow::Ended;
             }
-            function if self.functions.contains_key(function) => {
-                let body = self.functions.get(function).map(Rc::clone);
-                let before = std::mem::replace(&mut self.arguments, rest.to_vec());
-                if let Some(body) = body {
-                    self.node(&body)?;
-                }
-                self.arguments = before;
-                if self.flow == Flow::Return {
-                    self.flow = Flow::Next;
-                }
-            }
-            _ => self.program(words)?,
+            name => match self.functions.get(name).map(Rc::clone) {
+                Some(body) => self.called(&body, rest.to_vec())?,
+                None => self.program(words)?,
+            },
         }
         Ok(())
     }
@@ -511,8 +485,8 @@ impl<'t> Shell<'t> {
         }
     }
 
-    /// `export NAME=VALUE`; an array's list in it is read from what is written.
-    fn declare(&mut self, command: &str, words: &[String], _written: &[Word]) -> Result<(), LineError> {
+    /// `export NAME=VALUE`.
+    fn declare(&mut self, command: &str, words: &[String]) {
         for word in words.iter().filter(|word| !word.starts_with('-')) {
             let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
             if let Some(value) = value {
@@ -522,7 +496,6 @@ impl<'t> Shell<'t> {
                 self.process.export(name);
             }
         }
-        Ok(())
     }
 
     /// Another file's commands in this shell.
@@ -530,22 +503,33 @@ impl<'t> Shell<'t> {
         let Some((path, rest)) = words.split_first() else { return Ok(()) };
         let text = if is_unknown(path) { None } else { text_of(path) };
         match text.and_then(|text| script(&text).ok()) {
-            Some(node) => {
-                let before = (!rest.is_empty()).then(|| std::mem::replace(&mut self.arguments, rest.to_vec()));
+            Some(node) if rest.is_empty() => {
                 self.node(&node)?;
-                if let Some(before) = before {
-                    self.arguments = before;
-                }
-                if self.flow == Flow::Return {
-                    self.flow = Flow::Next;
-                }
+                self.returned();
                 Ok(())
             }
+            Some(node) => self.called(&node, rest.to_vec()),
             None => {
                 self.status = None;
                 self.process.distrust(&format!("the file {} that the script reads cannot be read here", shown(path)));
                 Ok(())
             }
+        }
+    }
+
+    /// Commands with arguments of their own.
+    fn called(&mut self, body: &Node, arguments: Vec<String>) -> Result<(), LineError> {
+        let before = std::mem::replace(&mut self.arguments, arguments);
+        self.node(body)?;
+        self.arguments = before;
+        self.returned();
+        Ok(())
+    }
+
+    /// Where `return` ends: the function or the file.
+    fn returned(&mut self) {
+        if self.flow == Flow::Return {
+            self.flow = Flow::Next;
         }
     }
 
