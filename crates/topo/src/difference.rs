@@ -11,7 +11,7 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use crate::huge_pages::HugePages;
-use crate::model::{Core, Gpu, Link, NodeKind, NumaNode, Topology};
+use crate::model::{Core, Gpu, L3, Link, NodeKind, NumaNode, Package, Topology};
 use crate::nics::Nic;
 use crate::settings::Setting;
 use crate::survey::Survey;
@@ -62,37 +62,43 @@ pub enum DifferenceSubject {
 /// What is different in `after` from `before`; empty where nothing is.
 pub fn differences(before: &Survey, after: &Survey) -> Vec<Difference> {
     let (old, new) = (&before.topology, &after.topology);
-    let mut found = Found(Vec::new());
-    packages(old, new, &mut found);
-    cores(old, new, &mut found);
-    l3s(old, new, &mut found);
-    nodes(old, new, &mut found);
-    distances(old, new, &mut found);
-    gpus(old, new, &mut found);
-    nics(&before.nics, &after.nics, &mut found);
-    huge_pages(&before.huge_pages, &after.huge_pages, &mut found);
-    allowed(old, new, &mut found);
-    settings(&before.settings, &after.settings, &mut found);
-    found.0
+    let found = [
+        (DifferenceSubject::Package, packages(old, new)),
+        (DifferenceSubject::Core, cores(old, new)),
+        (DifferenceSubject::L3, l3s(old, new)),
+        (DifferenceSubject::Node, nodes(old, new)),
+        (DifferenceSubject::Distances, distances(old, new)),
+        (DifferenceSubject::Gpu, gpus(old, new)),
+        (DifferenceSubject::Nic, nics(&before.nics, &after.nics)),
+        (DifferenceSubject::HugePages, huge_pages(&before.huge_pages, &after.huge_pages)),
+        (DifferenceSubject::Allowed, allowed(old, new)),
+        (DifferenceSubject::Setting, settings(&before.settings, &after.settings)),
+    ];
+    let of_subject =
+        |(what, all): (DifferenceSubject, Vec<String>)| all.into_iter().map(move |words| Difference { what, words });
+    found.into_iter().flat_map(of_subject).collect()
 }
 
-struct Found(Vec<Difference>);
+/// A value that is another one; what one description does not say is no change.
+fn changed<T: PartialEq>(was: Option<T>, is: Option<T>) -> Option<(T, T)> {
+    was.zip(is).filter(|(was, is)| was != is)
+}
 
-impl Found {
-    fn say(&mut self, what: DifferenceSubject, words: String) {
-        self.0.push(Difference { what, words });
-    }
-
-    /// Ids that are gone and ids that are new, of something that is a set of ids.
-    fn sets(&mut self, what: DifferenceSubject, noun: &str, old: &IdSet, new: &IdSet) {
-        let (gone, added) = (old.minus(new), new.minus(old));
-        if !gone.is_empty() {
-            self.say(what, format!("{noun} {gone} gone"));
-        }
-        if !added.is_empty() {
-            self.say(what, format!("{noun} {added} new"));
-        }
-    }
+/// What is gone, what is new, and what is different of the rest, of things that `key` names.
+fn matched<T, K: PartialEq>(
+    old: &[T],
+    new: &[T],
+    key: impl Fn(&T) -> K,
+    said: impl Fn(&T, &str) -> String,
+    different: impl Fn(&T, &T) -> Vec<String>,
+) -> Vec<String> {
+    let named_as = |one: &T, other: &&T| key(one) == key(other);
+    let gone = old.iter().filter(|one| !new.iter().any(|other| named_as(one, &other))).map(|one| said(one, "gone"));
+    let rest = new.iter().flat_map(|one| match old.iter().find(|was| named_as(one, was)) {
+        None => vec![said(one, "new")],
+        Some(was) => different(was, one),
+    });
+    gone.chain(rest).collect()
 }
 
 /// What is not known, in a sentence.
@@ -100,21 +106,15 @@ fn or_unknown<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "not known".to_owned(), |value| value.to_string())
 }
 
-fn packages(old: &Topology, new: &Topology, found: &mut Found) {
+fn packages(old: &Topology, new: &Topology) -> Vec<String> {
     if old.packages.len() != new.packages.len() {
-        found.say(DifferenceSubject::Package, format!("{} packages, were {}", new.packages.len(), old.packages.len()));
-        return;
+        return vec![format!("{} packages, were {}", new.packages.len(), old.packages.len())];
     }
-    for (was, is) in old.packages.iter().zip(&new.packages) {
-        if let (Some(was), Some(now)) = (&was.cpu_model, &is.cpu_model)
-            && was != now
-        {
-            found.say(
-                DifferenceSubject::Package,
-                format!("package {}: CPU model {now}, was {was}", or_unknown(is.os_index)),
-            );
-        }
-    }
+    let different = |(was, is): (&Package, &Package)| {
+        let (before, now) = changed(was.cpu_model.as_ref(), is.cpu_model.as_ref())?;
+        Some(format!("package {}: CPU model {now}, was {before}", or_unknown(is.os_index)))
+    };
+    old.packages.iter().zip(&new.packages).filter_map(different).collect()
 }
 
 fn online(topology: &Topology) -> IdSet {
@@ -122,7 +122,7 @@ fn online(topology: &Topology) -> IdSet {
 }
 
 /// Cores that are there in both, with other threads, are SMT; PUs of no such core came or went with their cores.
-fn cores(old: &Topology, new: &Topology, found: &mut Found) {
+fn cores(old: &Topology, new: &Topology) -> Vec<String> {
     let (was, is) = (online(old), online(new));
     let of = |topology: &Topology, pus: &IdSet| -> usize {
         topology.cores.iter().filter(|core| core.pus.is_subset(pus)).count()
@@ -134,42 +134,39 @@ fn cores(old: &Topology, new: &Topology, found: &mut Found) {
         let (before, now) = (threads(old), threads(new));
         let switched = if now < before { "off" } else { "on" };
         let change = if now < before { format!("PUs {gone} gone") } else { format!("PUs {added} new") };
-        found.say(DifferenceSubject::Core, format!("SMT {switched}: {now} PU(s) a core, were {before}; {change}"));
-        return;
+        return vec![format!("SMT {switched}: {now} PU(s) a core, were {before}; {change}")];
     }
-    let mut one_way = |pus: &IdSet, cores: usize, change: &str| {
+    let one_way = |pus: &IdSet, cores: usize, change: &str| {
         let whole = if cores == 0 { String::new() } else { format!(", {cores} whole core(s) of them") };
-        if !pus.is_empty() {
-            found.say(DifferenceSubject::Core, format!("PUs {pus} {change}{whole}"));
-        }
+        (!pus.is_empty()).then(|| format!("PUs {pus} {change}{whole}"))
     };
-    one_way(&gone, whole_gone, "gone or offline");
-    one_way(&added, whole_added, "new or online again");
     let regrouped = |core: &&Core| {
         let of_first = core.pus.first().and_then(|pu| new.core_of(pu));
         of_first.is_some_and(|now| now.pus.and(&was) != core.pus.and(&is))
     };
     let regrouped: IdSet = old.cores.iter().filter(regrouped).filter_map(|core| core.pus.first()).collect();
-    if !regrouped.is_empty() {
-        found.say(DifferenceSubject::Core, format!("the cores of PUs {regrouped} have other PUs than before"));
-    }
+    let all = [
+        one_way(&gone, whole_gone, "gone or offline"),
+        one_way(&added, whole_added, "new or online again"),
+        (!regrouped.is_empty()).then(|| format!("the cores of PUs {regrouped} have other PUs than before")),
+    ];
+    all.into_iter().flatten().collect()
 }
 
-fn l3s(old: &Topology, new: &Topology, found: &mut Found) {
+fn l3s(old: &Topology, new: &Topology) -> Vec<String> {
     if old.l3s.len() != new.l3s.len() {
-        found.say(DifferenceSubject::L3, format!("{} L3 caches, were {}", new.l3s.len(), old.l3s.len()));
-        return;
+        return vec![format!("{} L3 caches, were {}", new.l3s.len(), old.l3s.len())];
     }
     let both = online(old).and(&online(new));
-    for (was, is) in old.l3s.iter().zip(&new.l3s) {
+    let different = |(was, is): (&L3, &L3)| {
         if was.pus.and(&both) != is.pus.and(&both) {
-            found.say(DifferenceSubject::L3, format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
-        } else if was.size_bytes != is.size_bytes {
-            let size = |bytes: Option<u64>| or_unknown(bytes.map(rounded_size));
-            let (now, before) = (size(is.size_bytes), size(was.size_bytes));
-            found.say(DifferenceSubject::L3, format!("the L3 of PUs {} has {now}, had {before}", is.pus));
+            return Some(format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
         }
-    }
+        let size = |l3: &L3| or_unknown(l3.size_bytes.map(rounded_size));
+        (was.size_bytes != is.size_bytes)
+            .then(|| format!("the L3 of PUs {} has {}, had {}", is.pus, size(is), size(was)))
+    };
+    old.l3s.iter().zip(&new.l3s).filter_map(different).collect()
 }
 
 fn kind(kind: NodeKind) -> &'static str {
@@ -182,46 +179,36 @@ fn kind(kind: NodeKind) -> &'static str {
     }
 }
 
-fn nodes(old: &Topology, new: &Topology, found: &mut Found) {
+fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
     let both = online(old).and(&online(new));
-    for node in old.nodes.iter().filter(|node| new.node(node.os_index).is_none()) {
-        found.say(DifferenceSubject::Node, format!("NUMA node {} gone ({})", node.os_index, described(node)));
-    }
-    for node in &new.nodes {
-        match old.node(node.os_index) {
-            None => {
-                found.say(DifferenceSubject::Node, format!("NUMA node {} new ({})", node.os_index, described(node)))
-            }
-            Some(was) => same_node(was, node, &both, found),
-        }
-    }
+    let said = |node: &NumaNode, change: &str| {
+        format!("NUMA node {} {change} ({}, {})", node.os_index, kind(node.kind), rounded_size(node.total_bytes))
+    };
+    matched(&old.nodes, &new.nodes, |node| node.os_index, said, |was, is| same_node(was, is, &both))
 }
 
-fn described(node: &NumaNode) -> String {
-    format!("{}, {}", kind(node.kind), rounded_size(node.total_bytes))
-}
-
-fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet, found: &mut Found) {
+fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet) -> Vec<String> {
     let id = is.os_index;
+    let mut words = Vec::new();
     if was.kind != is.kind {
-        found.say(DifferenceSubject::Node, format!("NUMA node {id}: {}, was {}", kind(is.kind), kind(was.kind)));
+        words.push(format!("NUMA node {id}: {}, was {}", kind(is.kind), kind(was.kind)));
     }
     let (before, now) = (was.total_bytes, is.total_bytes);
     let step = u128::from(before.max(now)) * u128::from(MEMORY_STEP_PERCENT);
     if u128::from(before.abs_diff(now)) * 100 >= step && before != now {
         let (change, by) = (if now < before { "less" } else { "more" }, rounded_size(before.abs_diff(now)));
         let (before, now) = (rounded_size(before), rounded_size(now));
-        found.say(DifferenceSubject::Node, format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
+        words.push(format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
     }
     // PUs that came or went are said once, with the cores: here only those that are there in both.
-    let (before, now) = (was.pus.and(both), is.pus.and(both));
     let has_cpus = |node: &NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
-    if has_cpus(was) && has_cpus(is) && before != now {
-        found.say(DifferenceSubject::Node, format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
+    if has_cpus(was) && has_cpus(is) && was.pus.and(both) != is.pus.and(both) {
+        words.push(format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
     }
+    words
 }
 
-fn distances(old: &Topology, new: &Topology, found: &mut Found) {
+fn distances(old: &Topology, new: &Topology) -> Vec<String> {
     match (&old.distances, &new.distances) {
         (Some(was), Some(is)) if was.nodes == is.nodes => {
             let mut changes = Vec::new();
@@ -232,15 +219,13 @@ fn distances(old: &Topology, new: &Topology, found: &mut Found) {
             }
             let more = changes.len().saturating_sub(MOST_DISTANCES);
             changes.truncate(MOST_DISTANCES);
-            if more > 0 {
-                changes.push(format!("{more} more distances"));
-            }
-            changes.into_iter().for_each(|change| found.say(DifferenceSubject::Distances, change));
+            changes.extend((more > 0).then(|| format!("{more} more distances")));
+            changes
         }
-        (Some(_), None) => found.say(DifferenceSubject::Distances, "the distances are not given any more".to_owned()),
-        (None, Some(_)) => found.say(DifferenceSubject::Distances, "the distances are given now".to_owned()),
+        (Some(_), None) => vec!["the distances are not given any more".to_owned()],
+        (None, Some(_)) => vec!["the distances are given now".to_owned()],
         // Other nodes are news of their own.
-        (Some(_), Some(_)) | (None, None) => {}
+        (Some(_), Some(_)) | (None, None) => Vec::new(),
     }
 }
 
@@ -251,122 +236,91 @@ fn called(gpu: &Gpu) -> String {
     format!("GPU {} ({name}{part})", gpu.pci)
 }
 
-fn gpus(old: &Topology, new: &Topology, found: &mut Found) {
-    for gpu in old.gpus.iter().filter(|gpu| new.gpu_exactly_at(gpu.pci).is_none()) {
-        found.say(DifferenceSubject::Gpu, format!("{} gone", called(gpu)));
-    }
-    for gpu in &new.gpus {
-        match old.gpu_exactly_at(gpu.pci) {
-            None => found.say(DifferenceSubject::Gpu, format!("{} new", called(gpu))),
-            Some(was) => same_gpu(was, gpu, found),
-        }
-    }
+fn gpus(old: &Topology, new: &Topology) -> Vec<String> {
+    matched(&old.gpus, &new.gpus, |gpu| gpu.pci, |gpu, change| format!("{} {change}", called(gpu)), same_gpu)
 }
 
-fn same_gpu(was: &Gpu, is: &Gpu, found: &mut Found) {
+fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
     if (was.vendor_id, was.device_id) != (is.vendor_id, is.device_id) {
-        found.say(DifferenceSubject::Gpu, format!("GPU {}: now {}, was {}", is.pci, called(is), called(was)));
-        return;
+        return vec![format!("GPU {}: now {}, was {}", is.pci, called(is), called(was))];
     }
+    let mut words = Vec::new();
     let parts = |gpu: &Gpu| gpu.partition.map_or(1, |part| part.of);
     if parts(was) != parts(is) {
-        found.say(DifferenceSubject::Gpu, format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
+        words.push(format!("GPU {}: {} partitions, was {}", is.pci, parts(is), parts(was)));
     }
-    if let (Some(before), Some(now)) = (&was.uuid, &is.uuid)
-        && before != now
-    {
-        found.say(DifferenceSubject::Gpu, format!("{} is another one: UUID {now}, was {before}", called(is)));
+    if let Some((before, now)) = changed(was.uuid.as_ref(), is.uuid.as_ref()) {
+        words.push(format!("{} is another one: UUID {now}, was {before}", called(is)));
     }
-    if let (Some(before), Some(now)) = (&was.link, &is.link) {
-        same_link(DifferenceSubject::Gpu, &called(is), before, now, found);
-    }
+    words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
     let (before, now) = (&was.locality, &is.locality);
-    if before.rung != now.rung {
-        found.say(
-            DifferenceSubject::Gpu,
-            format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason),
-        );
-    }
     let (local_before, local_now) = (before.nodes.or(&before.outside_nodes), now.nodes.or(&now.outside_nodes));
-    if before.rung == now.rung && local_before != local_now {
-        found.say(DifferenceSubject::Gpu, format!("{}: local NUMA nodes {local_now}, were {local_before}", called(is)));
+    if before.rung != now.rung {
+        words.push(format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason));
+    } else if local_before != local_now {
+        words.push(format!("{}: local NUMA nodes {local_now}, were {local_before}", called(is)));
     }
+    words
 }
 
-fn same_link(what: DifferenceSubject, device: &str, was: &Link, is: &Link, found: &mut Found) {
+fn same_link(device: &str, was: Option<&Link>, is: Option<&Link>) -> Vec<String> {
+    let Some((was, is)) = was.zip(is) else { return Vec::new() };
     let parts = [
         ("x", "", was.width, is.width),
         ("x", " at most", was.max_width, is.max_width),
         ("gen", " at most", was.max_generation, is.max_generation),
     ];
-    for (unit, most, before, now) in parts {
-        // What one description does not say is no change.
-        if let (Some(before), Some(now)) = (before, now)
-            && before != now
-        {
-            let change = if now < before { "downgraded" } else { "upgraded" };
-            found.say(what, format!("{device}: PCIe link {change}: {unit}{now}{most}, was {unit}{before}{most}"));
-        }
-    }
+    let different = |(unit, most, before, now): (&str, &str, Option<u8>, Option<u8>)| {
+        let (before, now) = changed(before, now)?;
+        let change = if now < before { "downgraded" } else { "upgraded" };
+        Some(format!("{device}: PCIe link {change}: {unit}{now}{most}, was {unit}{before}{most}"))
+    };
+    parts.into_iter().filter_map(different).collect()
 }
 
-fn nics(old: &[Nic], new: &[Nic], found: &mut Found) {
+fn nics(old: &[Nic], new: &[Nic]) -> Vec<String> {
     let called = |nic: &Nic| match &nic.os_devices[..] {
         [] => format!("NIC {} (PCI {:04x}:{:04x})", nic.pci, nic.vendor_id, nic.device_id),
         names => format!("NIC {} ({})", nic.pci, names.join(", ")),
     };
-    let at = |nics: &[Nic], nic: &Nic| nics.iter().position(|other| other.pci == nic.pci);
-    for nic in old.iter().filter(|nic| at(new, nic).is_none()) {
-        found.say(DifferenceSubject::Nic, format!("{} gone", called(nic)));
-    }
-    for nic in new {
-        let Some(was) = at(old, nic).map(|at| &old[at]) else {
-            found.say(DifferenceSubject::Nic, format!("{} new", called(nic)));
-            continue;
-        };
-        if let (Some(before), Some(now)) = (&was.link, &nic.link) {
-            same_link(DifferenceSubject::Nic, &called(nic), before, now, found);
-        }
-    }
+    let different = |was: &Nic, is: &Nic| same_link(&called(is), was.link.as_ref(), is.link.as_ref());
+    matched(old, new, |nic| nic.pci, |nic, change| format!("{} {change}", called(nic)), different)
 }
 
-fn huge_pages(old: &[HugePages], new: &[HugePages], found: &mut Found) {
-    for pages in new {
+/// A size that one description does not list is no change.
+fn huge_pages(old: &[HugePages], new: &[HugePages]) -> Vec<String> {
+    let different = |pages: &HugePages| {
         let same = |was: &&HugePages| (was.node, was.page_bytes) == (pages.node, pages.page_bytes);
-        // A size that one description does not list is no change.
-        if let Some(was) = old.iter().find(same).filter(|was| was.total != pages.total) {
-            let (size, now, before) = (rounded_size(pages.page_bytes), pages.total, was.total);
-            found.say(
-                DifferenceSubject::HugePages,
-                format!("NUMA node {}: {now} huge pages of {size}, were {before}", pages.node),
-            );
-        }
-    }
+        let was = old.iter().find(same).filter(|was| was.total != pages.total)?;
+        let (size, now, before) = (rounded_size(pages.page_bytes), pages.total, was.total);
+        Some(format!("NUMA node {}: {now} huge pages of {size}, were {before}", pages.node))
+    };
+    new.iter().filter_map(different).collect()
 }
 
-fn allowed(old: &Topology, new: &Topology, found: &mut Found) {
-    // What is not there at all was said above.
-    let (pus, ids) = (online(old).and(&online(new)), |topology: &Topology| -> IdSet {
-        topology.nodes.iter().map(|node| node.os_index).collect()
-    });
-    let nodes = ids(old).and(&ids(new));
-    found.sets(DifferenceSubject::Allowed, "allowed PUs", &old.allowed.pus.and(&pus), &new.allowed.pus.and(&pus));
-    found.sets(
-        DifferenceSubject::Allowed,
-        "allowed NUMA nodes",
-        &old.allowed.nodes.and(&nodes),
-        &new.allowed.nodes.and(&nodes),
-    );
+/// Of what is there in both: what is not there at all is said elsewhere.
+fn allowed(old: &Topology, new: &Topology) -> Vec<String> {
+    let ids = |topology: &Topology| -> IdSet { topology.nodes.iter().map(|node| node.os_index).collect() };
+    let (pus, nodes) = (online(old).and(&online(new)), ids(old).and(&ids(new)));
+    let sets = [
+        ("allowed PUs", old.allowed.pus.and(&pus), new.allowed.pus.and(&pus)),
+        ("allowed NUMA nodes", old.allowed.nodes.and(&nodes), new.allowed.nodes.and(&nodes)),
+    ];
+    let different = |(noun, was, is): (&str, IdSet, IdSet)| {
+        let ways = [(was.minus(&is), "gone"), (is.minus(&was), "new")].into_iter().filter(|(set, _)| !set.is_empty());
+        ways.map(|(set, change)| format!("{noun} {set} {change}")).collect::<Vec<_>>()
+    };
+    sets.into_iter().flat_map(different).collect()
 }
 
 /// Settings that both descriptions have: one that another version did not look at is no change.
-fn settings(old: &[Setting], new: &[Setting], found: &mut Found) {
-    for setting in new {
-        let same = |was: &&Setting| was.name == setting.name;
-        if let Some(was) = old.iter().find(same).filter(|was| was.seen != setting.seen || was.state != setting.state) {
-            found.say(DifferenceSubject::Setting, format!("{}: {}; was: {}", setting.name, setting.seen, was.seen));
-        }
-    }
+fn settings(old: &[Setting], new: &[Setting]) -> Vec<String> {
+    let different = |setting: &Setting| {
+        let was = old.iter().find(|was| was.name == setting.name)?;
+        ((&was.seen, &was.state) != (&setting.seen, &setting.state))
+            .then(|| format!("{}: {}; was: {}", setting.name, setting.seen, was.seen))
+    };
+    new.iter().filter_map(different).collect()
 }
 
 #[cfg(test)]
