@@ -67,7 +67,7 @@ pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> 
         number(root, "kernel.numa_balancing", "/proc/sys/kernel/numa_balancing"),
         memlock(root, "limits.memlock_soft_bytes", 0),
         memlock(root, "limits.memlock_hard_bytes", 1),
-        cgroup_path(root),
+        probed("cgroup.path", CGROUP, cgroup::path(root).map(ProbeValue::Text)),
         cpuset("cgroup.cpus_effective", cgroup::cpus(root)),
         cpuset("cgroup.mems_effective", cgroup::mems(root)),
         virtual_machine(root),
@@ -77,31 +77,30 @@ pub fn probe_under(root: &FsRoot, variable: impl Fn(&str) -> Option<String>) -> 
     Environment { probes, variables: job_variables::set(variable) }
 }
 
-fn found(name: &str, source: &str, value: ProbeValue) -> Probe {
-    Probe { name: name.to_owned(), value: Some(value), source: source.to_owned(), reason: None }
-}
-
-fn absent(name: &str, source: &str, reason: impl Into<String>) -> Probe {
-    Probe { name: name.to_owned(), value: None, source: source.to_owned(), reason: Some(reason.into()) }
+fn probed(name: &str, source: &str, read: Result<ProbeValue, String>) -> Probe {
+    let (value, reason) = match read {
+        Ok(value) => (Some(value), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Probe { name: name.to_owned(), value, source: source.to_owned(), reason }
 }
 
 /// A probe of one file, whose text `pick` takes the value from.
 fn file(root: &FsRoot, name: &str, path: &str, pick: impl Fn(&str) -> Option<ProbeValue>) -> Probe {
-    match root.text(path) {
-        Err(reason) => absent(name, path, reason),
-        Ok(text) => match pick(&text) {
-            Some(value) => found(name, path, value),
-            None => absent(
-                name,
-                path,
-                format!("the file does not say it; it holds \"{}\"", text.chars().take(60).collect::<String>()),
-            ),
-        },
-    }
+    let value = root.text(path).and_then(|text| {
+        let begins = || text.chars().take(60).collect::<String>();
+        pick(&text).ok_or_else(|| format!("the file does not say it; it holds \"{}\"", begins()))
+    });
+    probed(name, path, value)
+}
+
+/// The same, where the value is some of the file's words.
+fn words(root: &FsRoot, name: &str, path: &str, pick: impl Fn(&str) -> Option<&str>) -> Probe {
+    file(root, name, path, |text| Some(ProbeValue::Text(pick(text)?.to_owned())))
 }
 
 fn file_text(root: &FsRoot, name: &str, path: &str) -> Probe {
-    file(root, name, path, |text| (!text.is_empty()).then(|| ProbeValue::Text(text.to_owned())))
+    words(root, name, path, |text| (!text.is_empty()).then_some(text))
 }
 
 fn number(root: &FsRoot, name: &str, path: &str) -> Probe {
@@ -109,15 +108,13 @@ fn number(root: &FsRoot, name: &str, path: &str) -> Probe {
 }
 
 fn os_name(root: &FsRoot) -> Probe {
-    file(root, "os.name", "/etc/os-release", |text| {
-        value_of(text, "PRETTY_NAME").map(|name| ProbeValue::Text(name.trim_matches(['"', '\'']).to_owned()))
-    })
+    words(root, "os.name", "/etc/os-release", |text| Some(value_of(text, "PRETTY_NAME")?.trim_matches(['"', '\''])))
 }
 
 fn cpu_model(root: &FsRoot) -> Probe {
-    file(root, "cpu.model", "/proc/cpuinfo", |text| {
+    words(root, "cpu.model", "/proc/cpuinfo", |text| {
         // x86 writes `model name`, POWER `cpu`; Arm writes numbers only, and a number is not a name.
-        value_of(text, "model name").or_else(|| value_of(text, "cpu\t")).map(|model| ProbeValue::Text(model.to_owned()))
+        value_of(text, "model name").or_else(|| value_of(text, "cpu\t"))
     })
 }
 
@@ -130,21 +127,20 @@ fn governor(root: &FsRoot) -> Probe {
             *counts.entry(governor).or_default() += 1;
         }
     }
-    let source = format!("{POLICIES}/policy*/scaling_governor");
     let several = counts.len() > 1;
     let one = |(governor, count): (String, usize)| if several { format!("{governor} ({count})") } else { governor };
     let text: Vec<String> = counts.into_iter().map(one).collect();
-    match &text[..] {
-        [] => absent("cpu.governor", &source, "the kernel shows no frequency control (usual in a virtual machine)"),
-        all => found("cpu.governor", &source, ProbeValue::Text(all.join(", "))),
-    }
+    let value = match &text[..] {
+        [] => Err("the kernel shows no frequency control (usual in a virtual machine)".to_owned()),
+        all => Ok(ProbeValue::Text(all.join(", "))),
+    };
+    probed("cpu.governor", &format!("{POLICIES}/policy*/scaling_governor"), value)
 }
 
 /// The choice in brackets: `always [madvise] never`.
 fn huge_pages(root: &FsRoot) -> Probe {
-    file(root, "memory.transparent_huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled", |text| {
-        let (_, after) = text.split_once('[')?;
-        after.split_once(']').map(|(choice, _)| ProbeValue::Text(choice.to_owned()))
+    words(root, "memory.transparent_huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled", |text| {
+        Some(text.split_once('[')?.1.split_once(']')?.0)
     })
 }
 
@@ -160,51 +156,41 @@ fn memlock(root: &FsRoot, name: &str, column: usize) -> Probe {
     })
 }
 
-fn cgroup_path(root: &FsRoot) -> Probe {
-    match cgroup::path(root) {
-        Ok(path) => found("cgroup.path", CGROUP, ProbeValue::Text(path)),
-        Err(reason) => absent("cgroup.path", CGROUP, reason),
-    }
-}
-
 /// A set of the cpuset that this process's cgroup gives it.
 fn cpuset(name: &str, set: Result<(IdSet, String), String>) -> Probe {
     match set {
-        Ok((set, source)) => found(name, &source, ProbeValue::Text(set.to_string())),
-        Err(reason) => absent(name, CGROUP, reason),
+        Ok((set, source)) => probed(name, &source, Ok(ProbeValue::Text(set.to_string()))),
+        Err(reason) => probed(name, CGROUP, Err(reason)),
     }
 }
 
 fn virtual_machine(root: &FsRoot) -> Probe {
     const NAME: &str = "platform.virtual_machine";
     if let Ok(hypervisor) = root.text("/sys/hypervisor/type") {
-        return found(NAME, "/sys/hypervisor/type", ProbeValue::Text(hypervisor));
+        return probed(NAME, "/sys/hypervisor/type", Ok(ProbeValue::Text(hypervisor)));
     }
-    file(root, NAME, "/proc/cpuinfo", |text| {
+    words(root, NAME, "/proc/cpuinfo", |text| {
         // The `hypervisor` flag exists on x86 only: elsewhere its absence says nothing.
-        let flags = value_of(text, "flags")?;
-        let flagged = flags.split_whitespace().any(|flag| flag == "hypervisor");
-        Some(ProbeValue::Text(if flagged { "yes, by the CPU's hypervisor flag" } else { "no sign of one" }.to_owned()))
+        let flagged = value_of(text, "flags")?.split_whitespace().any(|flag| flag == "hypervisor");
+        Some(if flagged { "yes, by the CPU's hypervisor flag" } else { "no sign of one" })
     })
 }
 
 /// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun …`: the first word made of numbers and points.
 fn nvidia(root: &FsRoot) -> Probe {
-    file(root, "driver.nvidia", "/proc/driver/nvidia/version", |text| {
-        let version = |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
-        value_of(text, "NVRM version")?.split_whitespace().find(version).map(|word| ProbeValue::Text(word.to_owned()))
+    let version = |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
+    words(root, "driver.nvidia", "/proc/driver/nvidia/version", |text| {
+        value_of(text, "NVRM version")?.split_whitespace().find(version)
     })
 }
 
 fn amdgpu(root: &FsRoot) -> Probe {
     const VERSION: &str = "/sys/module/amdgpu/version";
-    match root.text(VERSION) {
-        Ok(version) => found("driver.amdgpu", VERSION, ProbeValue::Text(version)),
-        Err(_) if root.exists("/sys/module/amdgpu") => {
-            absent("driver.amdgpu", VERSION, "loaded, and the kernel's own: it has no version but the kernel's")
-        }
-        Err(_) => absent("driver.amdgpu", VERSION, "not loaded"),
-    }
+    let none = |_| match root.exists("/sys/module/amdgpu") {
+        true => "loaded, and the kernel's own: it has no version but the kernel's".to_owned(),
+        false => "not loaded".to_owned(),
+    };
+    probed("driver.amdgpu", VERSION, root.text(VERSION).map(ProbeValue::Text).map_err(none))
 }
 
 #[cfg(test)]
