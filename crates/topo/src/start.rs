@@ -7,12 +7,11 @@
 use stats::{IdSet, PciAddress};
 
 use crate::TopoError;
-use crate::convert::model;
 use crate::fs_root::FsRoot;
 use crate::kfd;
-use crate::load;
-use crate::model::{Topology, TopologySource};
+use crate::model::Topology;
 use crate::nvml::Nvml;
+use crate::read::read;
 use crate::step::{self, Access, Step};
 use crate::visibility::{self, Visibility};
 
@@ -36,10 +35,7 @@ pub struct Start {
 /// # Errors
 /// As [`read()`](crate::read()).
 pub fn start() -> Result<Start, TopoError> {
-    let alone = load::alone();
-    let hwloc = load::this_machine(&alone)?;
-    let topology = model(&hwloc, TopologySource::ThisSystem, load::hwloc_version(), Some(&FsRoot::default()));
-    topology.check()?;
+    let topology = read()?;
     let step = step::here(&topology);
     Ok(start_from(topology, step, &FsRoot::default()))
 }
@@ -63,7 +59,7 @@ mod tests {
     /// Two NVIDIA GPUs whose driver says that their files are /dev/nvidia0 and a number that no machine has.
     fn machine() -> Result<(Topology, tempfile::TempDir), Box<dyn std::error::Error>> {
         let root = tempfile::tempdir()?;
-        let mut topology = crate::read()?;
+        let mut topology = read()?;
         topology.gpus.clear();
         for (index, bus, minor) in [(0, 1, 4_000_000), (1, 2, 4_000_001)] {
             let pci = PciAddress { domain: 0, bus, device: 0, function: 0 };
@@ -116,7 +112,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_read_as_read_reads_it() -> Outcome {
-        let (start, topology) = (start()?, crate::read()?);
+        let (start, topology) = (start()?, read()?);
         assert_eq!(start.topology.allowed, topology.allowed);
         assert_eq!(start.topology.gpus, topology.gpus);
         Ok(())
