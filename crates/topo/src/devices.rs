@@ -41,8 +41,7 @@ pub(crate) fn gpus(hwloc: &Hwloc, root: Option<&FsRoot>) -> Vec<Found> {
 
 /// The name and UUID of each device of ROCm SMI that hangs from the GPU at this address.
 fn rocm_smi(hwloc: &Hwloc, pci: PciAddress) -> Vec<(String, Option<String>)> {
-    let device = hwloc.pci_devices().find(|object| pci_of(object).is_some_and(|found| address(found) == pci));
-    let children = device.into_iter().flat_map(|device| device.io_children());
+    let children = device_at(hwloc, pci).into_iter().flat_map(|device| device.io_children());
     let named = children.filter_map(|child| Some((child.name().map(text)?, child)));
     let uuid = |child| info(child, "AMDUUID").map(|id| amd_uuid(&id));
     named.filter(|(name, _)| name.starts_with("rsmi")).map(|(name, child)| (name, uuid(child))).collect()
@@ -92,6 +91,11 @@ fn gpu(object: &TopologyObject) -> Option<Found> {
         partition: None,
         link: link::in_file(object),
     })
+}
+
+/// The device that hwloc has at this address.
+pub(crate) fn device_at(hwloc: &Hwloc, pci: PciAddress) -> Option<&TopologyObject> {
+    hwloc.pci_devices().find(|object| pci_of(object).is_some_and(|found| address(found) == pci))
 }
 
 /// Where a PCI device is.

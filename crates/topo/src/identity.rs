@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 
-use crate::devices::{address, pci_of};
+use crate::devices::device_at;
 use crate::driver_files;
 use crate::fs_root::FsRoot;
 use crate::hwloc_object::text;
@@ -98,8 +98,7 @@ fn runtime_indices(pci: PciAddress, runtime: Runtime, visibility: &[Visibility])
 
 /// hwloc's names for the device, and the kernel's DRM nodes.
 fn os_devices(hwloc: &Hwloc, pci: PciAddress, root: Option<&FsRoot>) -> Vec<String> {
-    let device = hwloc.pci_devices().find(|object| pci_of(object).is_some_and(|found| address(found) == pci));
-    let named = device.into_iter().flat_map(|device| device.io_children());
+    let named = device_at(hwloc, pci).into_iter().flat_map(|device| device.io_children());
     let named = named.filter(|child| child.object_type() == ObjectType::OSDevice);
     let mut names: Vec<String> = named.filter_map(|child| child.name().map(text)).collect();
     let folder = format!("/sys/bus/pci/devices/{pci}/drm");

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 
-use crate::devices::pci_of;
+use crate::devices::device_at;
 use crate::fs_root::FsRoot;
 use crate::gpu_class::{AMD, NVIDIA};
 use crate::kfd::KfdGpu;
@@ -174,6 +174,18 @@ pub(crate) struct Drivers<'d> {
 struct Fabrics(Vec<(PciAddress, PciAddress, Fabric)>);
 
 impl Fabrics {
+    /// What `between` says of every two of these GPUs.
+    fn of<'g>(gpus: impl Iterator<Item = &'g Gpu>, between: impl Fn(&Gpu, &Gpu) -> Option<Fabric>) -> Self {
+        let gpus: Vec<&Gpu> = gpus.collect();
+        let mut fabrics = Self::default();
+        for (at, one) in gpus.iter().enumerate() {
+            for other in &gpus[at + 1..] {
+                fabrics.0.extend(between(one, other).map(|fabric| (one.pci, other.pci, fabric)));
+            }
+        }
+        fabrics
+    }
+
     fn between(&self, (one, other): (PciAddress, PciAddress)) -> Option<Fabric> {
         let same = |a: PciAddress, b: PciAddress| (a, b) == (one, other) || (b, a) == (one, other);
         self.0.iter().find(|(a, b, _)| same(*a, *b)).map(|(_, _, fabric)| *fabric)
@@ -253,9 +265,6 @@ fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bo
 }
 
 fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>) -> Placed {
-    let at = |object: &&hwlocality::object::TopologyObject| {
-        pci_of(object).is_some_and(|pci| crate::devices::address(pci) == on_bus(gpu.pci, gpu.partition))
-    };
     let endpoint = Endpoint {
         label: format!("GPU{}", gpu.index),
         pci: gpu.pci,
@@ -263,7 +272,7 @@ fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'
         affinity: Some(affinity(topology, gpu, drivers.nvml)),
         nvlinks: None,
     };
-    let path = hwloc.pci_devices().find(at).map(PciPath::of);
+    let path = device_at(hwloc, on_bus(gpu.pci, gpu.partition)).map(PciPath::of);
     Placed { endpoint, path, locality: gpu.locality.clone() }
 }
 

@@ -22,13 +22,14 @@ pub(super) struct NvLinked {
 
 /// What NVML says, else what hwloc wrote into the file.
 pub(super) fn nvlinks(hwloc: &Hwloc, topology: &Topology, nvml: &Nvml) -> NvLinked {
+    let gpus = || topology.gpus.iter().filter(|gpu| gpu.vendor_id == NVIDIA);
     let reason = match nvml {
         Nvml::Said(facts) => {
             let of_gpu = |gpu: &Gpu| facts.gpu(gpu.pci).filter(|said| !said.links.is_empty()).map(summary);
             let link_between = |one: &Gpu, other: &Gpu| by_links(facts.gpu(one.pci)?, facts.gpu(other.pci)?);
             return NvLinked {
                 of_gpu: topology.gpus.iter().map(of_gpu).collect(),
-                fabrics: pairs(topology, link_between),
+                fabrics: Fabrics::of(gpus(), link_between),
                 told: InterconnectSource::by(format!("NVML of driver {}", facts.driver)),
             };
         }
@@ -36,28 +37,16 @@ pub(super) fn nvlinks(hwloc: &Hwloc, topology: &Topology, nvml: &Nvml) -> NvLink
         Nvml::NotAsked => "NVML was not asked, and no file says it".to_owned(),
     };
     let matrix = Matrix::named(hwloc, "NVLinkBandwidth");
-    let fabrics = matrix.as_ref().map(|matrix| pairs(topology, |one, other| by_bandwidth(matrix, one, other)));
+    let bandwidths = |one: &Gpu, other: &Gpu| by_bandwidth(matrix.as_ref()?, one, other);
     NvLinked {
         of_gpu: vec![None; topology.gpus.len()],
-        fabrics: fabrics.unwrap_or_default(),
+        fabrics: Fabrics::of(gpus(), bandwidths),
         told: if matrix.is_some() {
             InterconnectSource::by("hwloc's matrix NVLinkBandwidth")
         } else {
             InterconnectSource::not(reason)
         },
     }
-}
-
-/// What `between` says of every two NVIDIA GPUs.
-fn pairs(topology: &Topology, between: impl Fn(&Gpu, &Gpu) -> Option<Fabric>) -> Fabrics {
-    let gpus: Vec<&Gpu> = topology.gpus.iter().filter(|gpu| gpu.vendor_id == NVIDIA).collect();
-    let mut pairs = Fabrics::default();
-    for (at, one) in gpus.iter().enumerate() {
-        for other in &gpus[at + 1..] {
-            pairs.0.extend(between(one, other).map(|fabric| (one.pci, other.pci, fabric)));
-        }
-    }
-    pairs
 }
 
 fn by_links(one: &NvGpu, other: &NvGpu) -> Option<Fabric> {

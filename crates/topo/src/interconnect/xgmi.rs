@@ -5,7 +5,7 @@ use hwlocality::Topology as Hwloc;
 use super::matrices::Matrix;
 use super::{Fabric, Fabrics, InterconnectSource};
 use crate::kfd::KfdGpu;
-use crate::model::Topology;
+use crate::model::{Gpu, Topology};
 
 /// What the driver's nodes say, else what hwloc wrote into the file.
 pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabrics, InterconnectSource) {
@@ -17,24 +17,17 @@ pub(super) fn xgmi(hwloc: &Hwloc, topology: &Topology, kfd: &[KfdGpu]) -> (Fabri
         let why = "there are no nodes of the amdgpu driver in /sys/class/kfd, and no matrix of hwloc's";
         return (Fabrics::default(), InterconnectSource::not(why));
     }
-    let mut between = Fabrics::default();
-    for (at, one) in topology.gpus.iter().enumerate() {
-        for other in &topology.gpus[at + 1..] {
-            let value =
-                |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
-            let (hops, linked) = (value(&hops), value(&bandwidth));
-            if hops.is_some() || linked.is_some() {
-                let fabric = Fabric::Xgmi {
-                    hops: hops.and_then(|hops| u32::try_from(hops).ok()),
-                    least_bytes_per_s: None,
-                    // hwloc writes 100 GB/s for every link: a constant of its source, no reading.
-                    most_bytes_per_s: None,
-                };
-                between.0.push((one.pci, other.pci, fabric));
-            }
-        }
-    }
-    (between, InterconnectSource::by("hwloc's matrices XGMIHops and XGMIBandwidth"))
+    let between = |one: &Gpu, other: &Gpu| {
+        let value = |matrix: &Option<Matrix>| matrix.as_ref()?.between(one.pci, other.pci).filter(|value| *value > 0);
+        let hops = value(&hops);
+        hops.or(value(&bandwidth))?;
+        // hwloc writes 100 GB/s for every link: a constant of its source, no reading.
+        let (least_bytes_per_s, most_bytes_per_s) = (None, None);
+        let hops = hops.and_then(|hops| u32::try_from(hops).ok());
+        Some(Fabric::Xgmi { hops, least_bytes_per_s, most_bytes_per_s })
+    };
+    let told = InterconnectSource::by("hwloc's matrices XGMIHops and XGMIBandwidth");
+    (Fabrics::of(topology.gpus.iter(), between), told)
 }
 
 fn by_nodes(kfd: &[KfdGpu]) -> Fabrics {
