@@ -201,8 +201,7 @@ fn same_node(was: &NumaNode, is: &NumaNode, both: &IdSet) -> Vec<String> {
         words.push(format!("NUMA node {id}: {now} of memory, was {before} ({by} {change})"));
     }
     // PUs that came or went are said once, with the cores: here only those that are there in both.
-    let has_cpus = |node: &NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
-    if has_cpus(was) && has_cpus(is) && was.pus.and(both) != is.pus.and(both) {
+    if was.kind.has_cpus() && is.kind.has_cpus() && was.pus.and(both) != is.pus.and(both) {
         words.push(format!("NUMA node {id} has PUs {}, had {}", is.pus, was.pus));
     }
     words

@@ -19,7 +19,7 @@
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
 //! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
-//! be damaged), `save`.
+//! be damaged), `save`, `nest` (what is in what, for the views that draw it).
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
@@ -71,6 +71,7 @@ mod kernel_nodes;
 mod kfd;
 mod load;
 mod locality;
+mod nest;
 mod nics;
 mod nodes;
 mod nvml;

@@ -87,7 +87,7 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
         // A node without CPUs has no local CPUs to attach by: the kernel's number is all there is, and it is enough.
         let named = kernels_node.and_then(|node| machine.node(u32::try_from(node).ok()?));
         if let Some(node) = named.filter(|_| !is_one_place(machine)) {
-            return (Rung::PciLocalCpus, numbered(node), own_pus(node), [node.os_index].into_iter().collect());
+            return (Rung::PciLocalCpus, numbered(node), node.own_pus(), [node.os_index].into_iter().collect());
         }
         return match whole_machine(at, kernels_node, around) {
             Ok(reason) => (Rung::PciLocalCpus, reason, at.pus.clone(), at.nodes.clone()),
@@ -98,7 +98,7 @@ fn judge(at: &Attachment, kernels_node: Option<i64>, around: &Surroundings) -> J
         return unknown(format!("hwloc attaches it to {place}, which has no PU and no NUMA node that this view shows"));
     }
     let narrower_than = |node: &NumaNode| at.pus.is_subset(&node.pus) && at.pus.len() < node.pus.len();
-    let below_node = machine.nodes.iter().any(|node| has_cpus(node) && narrower_than(node));
+    let below_node = machine.nodes.iter().any(|node| node.kind.has_cpus() && narrower_than(node));
     if at.object == "L3Cache" && below_node {
         let board = around.board.as_ref().map_or_else(String::new, |name| format!(" (the board is {name})"));
         let reason = format!("hwloc attaches it to one L3{board}");
@@ -149,14 +149,6 @@ fn is_one_place(machine: &Topology) -> bool {
 
 fn places(nodes: usize, packages: usize) -> String {
     if nodes > 1 { format!("{nodes} NUMA nodes") } else { format!("{packages} packages") }
-}
-
-fn own_pus(node: &NumaNode) -> IdSet {
-    if has_cpus(node) { node.pus.clone() } else { IdSet::default() }
-}
-
-fn has_cpus(node: &NumaNode) -> bool {
-    matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly)
 }
 
 fn numbered(node: &NumaNode) -> String {

@@ -93,6 +93,13 @@ pub enum NodeKind {
     Empty,
 }
 
+impl NodeKind {
+    /// Whether such a node has CPUs of its own; the PUs of another are those around it.
+    pub fn has_cpus(self) -> bool {
+        matches!(self, Self::Normal | Self::CpuOnly)
+    }
+}
+
 /// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NumaNode {

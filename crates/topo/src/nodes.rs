@@ -136,8 +136,7 @@ fn owners(raw: &[RawNode]) -> BTreeSet<u32> {
 /// The nodes local to a PU, most specific first: its own, then those attached around it.
 pub(crate) fn of_pu(nodes: &[NumaNode], pu: u32) -> Vec<u32> {
     let mut local: Vec<&NumaNode> = nodes.iter().filter(|node| node.pus.contains(pu)).collect();
-    let has_cpus = |node: &NumaNode| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
-    local.sort_by_key(|node| (!has_cpus(node), node.pus.len(), node.os_index));
+    local.sort_by_key(|node| (!node.kind.has_cpus(), node.pus.len(), node.os_index));
     local.into_iter().map(|node| node.os_index).collect()
 }
 

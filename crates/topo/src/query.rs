@@ -5,6 +5,13 @@ use stats::{IdSet, PciAddress};
 use crate::gpu_class::AMD;
 use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology};
 
+impl NumaNode {
+    /// The PUs in the node; the model gives a node without CPUs those around it.
+    pub(crate) fn own_pus(&self) -> IdSet {
+        if self.kind.has_cpus() { self.pus.clone() } else { IdSet::default() }
+    }
+}
+
 impl Topology {
     /// The machine's name as documents and messages have it, also where it has none.
     pub fn host(&self) -> String {

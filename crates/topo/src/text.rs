@@ -12,7 +12,7 @@ mod matrix;
 mod missing;
 pub(crate) mod nics;
 mod numa;
-mod places;
+pub(crate) mod places;
 mod step;
 mod tree;
 mod visibility;

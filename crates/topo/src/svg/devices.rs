@@ -10,7 +10,7 @@ use crate::model::{Gpu, Locality, Rung, Topology};
 use crate::nics::Nic;
 use crate::text::cores::cores;
 use crate::text::gpus::{self, link, node_cell};
-use crate::text::layout::ids;
+use crate::text::layout::named;
 use crate::text::nics::{self, MANY, alike};
 
 /// Between cards, px.
@@ -68,8 +68,7 @@ fn near(topology: &Topology, gpu: &Gpu) -> String {
     if usable.is_empty() {
         return format!("{place}no local core allowed");
     }
-    let noun = if usable.len() == 1 { "core" } else { "cores" };
-    format!("{place}{noun} {}", ids(&usable))
+    format!("{place}{}", named("core", &usable))
 }
 
 fn how_known(locality: &Locality) -> String {

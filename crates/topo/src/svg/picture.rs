@@ -10,13 +10,14 @@ use super::legend;
 use super::links::{self, GpuLink};
 use super::look::Look;
 use super::nodes;
-use super::places::{Kind, Nest, Place, nest};
-use super::pus::{Pus, listed};
+use super::places::{Nest, nest};
+use super::pus::Pus;
 use super::text_metrics::Font;
 use crate::model::{L3, Package, Topology, TopologySource};
+use crate::nest::{Place, PlaceKind};
 use crate::survey::Survey;
 use crate::text;
-use crate::text::layout::{count, ids};
+use crate::text::layout::{count, ids, named};
 
 /// Between places, px.
 const APART: i32 = 8;
@@ -123,10 +124,10 @@ impl Drawing<'_> {
         for part in &place.inside {
             let block = self.place(part);
             match part.kind {
-                Kind::Machine | Kind::Package(_) => packages.push(block),
-                Kind::Node(_) if part.pus.is_empty() => memory.push(block),
-                Kind::Node(_) => nodes.push(block),
-                Kind::L3(_) => l3s.push(block),
+                PlaceKind::Machine | PlaceKind::Package(_) => packages.push(block),
+                PlaceKind::Node(_) if part.pus.is_empty() => memory.push(block),
+                PlaceKind::Node(_) => nodes.push(block),
+                PlaceKind::L3(_) => l3s.push(block),
             }
         }
         panels.push(Panel::stretched(Level::Packages, APART, packages));
@@ -138,10 +139,10 @@ impl Drawing<'_> {
 
     fn place(&self, place: &Place<'_>) -> Block {
         let block = match place.kind {
-            Kind::Machine => Block::new(Look::Unseen, "", Vec::new()),
-            Kind::Package(package) => self.package(package),
-            Kind::Node(node) => nodes::node(self.survey, node),
-            Kind::L3(l3) => self::l3(l3),
+            PlaceKind::Machine => Block::new(Look::Unseen, "", Vec::new()),
+            PlaceKind::Package(package) => self.package(package),
+            PlaceKind::Node(node) => nodes::node(self.survey, node),
+            PlaceKind::L3(l3) => self::l3(l3),
         };
         let devices = devices::panels(&self.survey.topology, &place.gpus, &place.nics);
         self.contents(place).into_iter().chain(devices).fold(block, Block::with)
@@ -154,7 +155,7 @@ impl Drawing<'_> {
         if self.common_cpu.is_none() {
             heading = heading.and(model).asking_at_most(LIST);
         }
-        Block::new(Look::Package, format!("package {id}: {model}\n{}", listed(&package.pus)), vec![heading])
+        Block::new(Look::Package, format!("package {id}: {model}\n{}", named("PU", &package.pus)), vec![heading])
     }
 
     /// What is in no place, or missing.
@@ -197,13 +198,13 @@ impl Drawing<'_> {
         ];
         let drawn = missing.iter().filter(|_| missing.len() <= DRAWN_PUS);
         let cells = drawn.map(|pu| self.pus.pu(pu, "")).collect();
-        let block = Block::new(Look::Edge, format!("{words}: {}", listed(missing)), lines);
+        let block = Block::new(Look::Edge, format!("{words}: {}", named("PU", missing)), lines);
         (!missing.is_empty()).then(|| block.with(Panel::filling(Level::Missing, 4, cells)))
     }
 }
 
 fn l3(l3: &L3) -> Block {
     let size = l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)));
-    let heading = Line::new(Font::STRONG, format!("L3{size}")).and(listed(&l3.pus));
-    Block::new(Look::L3, format!("L3{size}: {}", listed(&l3.pus)), vec![heading.asking_at_most(LIST)])
+    let heading = Line::new(Font::STRONG, format!("L3{size}")).and(named("PU", &l3.pus));
+    Block::new(Look::L3, format!("L3{size}: {}", named("PU", &l3.pus)), vec![heading.asking_at_most(LIST)])
 }

@@ -6,29 +6,10 @@
 
 use stats::IdSet;
 
-use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Rung, Topology};
+use crate::model::{Gpu, Locality, NodeKind, NumaNode, Rung, Topology};
+use crate::nest::{Place, PlaceKind};
 use crate::nics::Nic;
 use crate::survey::Survey;
-
-/// What a place is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind<'t> {
-    Machine,
-    Package(&'t Package),
-    Node(&'t NumaNode),
-    L3(&'t L3),
-}
-
-/// A place and what is in it.
-#[derive(Debug)]
-pub(super) struct Place<'t> {
-    pub(super) kind: Kind<'t>,
-    pub(super) pus: IdSet,
-    pub(super) cores: Vec<&'t Core>,
-    pub(super) inside: Vec<Place<'t>>,
-    pub(super) gpus: Vec<&'t Gpu>,
-    pub(super) nics: Vec<&'t Nic>,
-}
 
 /// The machine as nested places, and what is in none of them.
 #[derive(Debug)]
@@ -46,9 +27,10 @@ pub(super) struct Nest<'t> {
 /// Nests a machine.
 pub(super) fn nest(survey: &Survey) -> Nest<'_> {
     let topology = &survey.topology;
-    let mut machine = cpus(topology);
-    for node in topology.nodes.iter().filter(|node| !is_around_pus(node) && node.kind != NodeKind::Empty) {
-        let place = Place::new(Kind::Node(node), IdSet::default());
+    let mut machine = Place::nested(topology);
+    machine.sort();
+    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty) {
+        let place = Place::new(PlaceKind::Node(node), IdSet::default());
         machine.of_node(topology, node).inside.push(place);
     }
     let (mut unknown_gpus, mut unknown_nics) = (Vec::new(), Vec::new());
@@ -75,69 +57,14 @@ pub(super) fn nest(survey: &Survey) -> Nest<'_> {
     }
 }
 
-/// The places that have PUs, with their cores.
-fn cpus(topology: &Topology) -> Place<'_> {
-    let packages = topology.packages.iter().map(|package| (Kind::Package(package), &package.pus));
-    let nodes = topology.nodes.iter().filter(|node| is_around_pus(node)).map(|node| (Kind::Node(node), &node.pus));
-    let l3s = topology.l3s.iter().map(|l3| (Kind::L3(l3), &l3.pus));
-    let mut places: Vec<_> = packages.chain(nodes).chain(l3s).collect();
-    // The largest first, so that each finds what it lies in already there; equals stay in the order above, one in the other.
-    places.sort_by_key(|(_, pus)| (std::cmp::Reverse(pus.len()), pus.first()));
-
-    let online: IdSet = topology.cores.iter().flat_map(|core| core.pus.iter()).collect();
-    let mut machine = Place::new(Kind::Machine, online);
-    for (kind, pus) in places {
-        // What has no PU that is shown is still there, on its own.
-        let around = if pus.is_empty() { &mut machine } else { machine.within(pus) };
-        around.inside.push(Place::new(kind, pus.clone()));
-    }
-    for core in &topology.cores {
-        machine.within(&core.pus).cores.push(core);
-    }
-    machine.sort();
-    machine
-}
-
-fn is_around_pus(node: &NumaNode) -> bool {
-    matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) && !node.pus.is_empty()
-}
-
-impl<'t> Place<'t> {
-    fn new(kind: Kind<'t>, pus: IdSet) -> Self {
-        Self { kind, pus, cores: Vec::new(), inside: Vec::new(), gpus: Vec::new(), nics: Vec::new() }
-    }
-
-    fn sort(&mut self) {
-        // Without PUs behind those that have some.
-        self.inside.sort_by_key(|place| (place.pus.is_empty(), place.pus.first()));
-        self.inside.iter_mut().for_each(Self::sort);
-    }
-
-    /// The smallest place that holds these PUs, of which there is at least one.
-    fn within(&mut self, pus: &IdSet) -> &mut Self {
-        match self.inside.iter().position(|place| pus.is_subset(&place.pus)) {
-            Some(at) => self.inside[at].within(pus),
-            None => self,
-        }
-    }
-
-    /// The largest place below the machine that has just these PUs, else the smallest that holds them.
-    fn around(&mut self, pus: &IdSet) -> &mut Self {
-        if self.pus == *pus && !matches!(self.kind, Kind::Machine) {
-            return self;
-        }
-        match self.inside.iter().position(|place| pus.is_subset(&place.pus)) {
-            Some(at) => self.inside[at].around(pus),
-            None => self,
-        }
-    }
-
+impl Place<'_> {
     /// Where a node without CPUs belongs: in its package, else around the PUs it is attached to. hwloc attaches what it cannot
     /// place to the whole machine, which is near nothing.
     fn of_node(&mut self, topology: &Topology, node: &NumaNode) -> &mut Self {
         let mut packages = topology.packages.iter().filter(|package| package.nodes.contains(node.os_index));
         if let (Some(package), None) = (packages.next(), packages.next()) {
-            let same = |place: &Place<'_>| matches!(place.kind, Kind::Package(other) if std::ptr::eq(other, package));
+            let same =
+                |place: &Place<'_>| matches!(place.kind, PlaceKind::Package(other) if std::ptr::eq(other, package));
             if let Some(at) = self.inside.iter().position(same) {
                 let tighter = !node.pus.is_empty() && node.pus != package.pus;
                 let package = &mut self.inside[at];
@@ -166,7 +93,7 @@ impl<'t> Place<'t> {
     /// The way down to the first of these nodes that is a place.
     fn path_to_node(&self, nodes: &IdSet) -> Option<Vec<usize>> {
         self.inside.iter().enumerate().find_map(|(at, place)| {
-            let found = matches!(place.kind, Kind::Node(node) if nodes.contains(node.os_index));
+            let found = matches!(place.kind, PlaceKind::Node(node) if nodes.contains(node.os_index));
             let mut path = if found { Vec::new() } else { place.path_to_node(nodes)? };
             path.insert(0, at);
             Some(path)

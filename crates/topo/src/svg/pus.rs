@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use stats::IdSet;
-
 use super::block::{Block, Panel, Size};
 use super::columns::Level;
 use super::look::Look;
 use super::text_metrics::Font;
 use crate::model::{Core, PuStatus, Topology};
-use crate::text::layout::ids;
+use crate::text::layout::named;
 
 /// Between cores, px.
 const APART: i32 = 4;
@@ -63,15 +61,10 @@ impl Pus {
     fn core(&self, core: &Core) -> Block {
         let of = core.os_index.map_or_else(String::new, |id| format!(" of core {id}"));
         let pus: Vec<Block> = core.pus.iter().map(|pu| self.pu(pu, &of)).collect();
-        let tooltip = format!("core{}: {}", of.trim_start_matches(" of core"), listed(&core.pus));
+        let tooltip = format!("core{}: {}", of.trim_start_matches(" of core"), named("PU", &core.pus));
         let row = pus.len().min(IN_A_ROW);
         Block::new(Look::Core, tooltip, Vec::new()).spaced(RIM, 0).with(Panel::fixed(row, 0, pus))
     }
-}
-
-/// `PU 3`, `PUs 0-7,64-71`.
-pub(super) fn listed(pus: &IdSet) -> String {
-    format!("{} {}", if pus.len() == 1 { "PU" } else { "PUs" }, ids(pus))
 }
 
 fn status_look(status: PuStatus) -> Look {

@@ -14,9 +14,9 @@ pub(crate) fn ids(set: &IdSet) -> String {
     if even { format!("{first}-{last}:{step}") } else { set.to_string() }
 }
 
-/// `GPU 3`, `GPUs 0-7`.
-pub(super) fn gpu_label(indices: &IdSet) -> String {
-    format!("GPU{} {}", if indices.0.len() == 1 { "" } else { "s" }, ids(indices))
+/// `GPU 3`, `GPUs 0-7`: a noun and what it names.
+pub(crate) fn named(noun: &str, set: &IdSet) -> String {
+    format!("{noun}{} {}", if set.len() == 1 { "" } else { "s" }, ids(set))
 }
 
 /// `GPUs 0-3: text`, once per text.
@@ -31,7 +31,7 @@ pub(super) fn grouped(entries: impl Iterator<Item = (u32, String)>, width: usize
     let lines = |(text, indices): &(String, IdSet)| {
         // A reason is written for one GPU.
         let each = if indices.len() > 1 { text.replace("attaches it to", "attaches each to") } else { text.clone() };
-        wrapped(&format!("  {}: ", gpu_label(indices)), &each, width)
+        wrapped(&format!("  {}: ", named("GPU", indices)), &each, width)
     };
     groups.iter().flat_map(lines).collect()
 }

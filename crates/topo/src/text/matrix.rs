@@ -7,7 +7,7 @@ use stats::IdSet;
 use stats::units::rate;
 
 use super::gpus::link;
-use super::layout::{columns, count, gpu_label, grouped, wrapped};
+use super::layout::{columns, count, grouped, named, wrapped};
 use crate::interconnect::{Endpoint, Fabric, Interconnect, InterconnectSource, NvLinks, Pair};
 use crate::model::{Gpu, Rung, Topology, TopologySource};
 use crate::survey::Survey;
@@ -161,17 +161,17 @@ fn pairs(interconnect: &Interconnect, width: usize, words: impl Fn(Fabric) -> Op
     }
     groups
         .iter()
-        .flat_map(|(words, pairs)| wrapped(&format!("  {words}: "), &named(interconnect, pairs), width))
+        .flat_map(|(words, pairs)| wrapped(&format!("  {words}: "), &pair_names(interconnect, pairs), width))
         .collect()
 }
 
-fn named(interconnect: &Interconnect, pairs: &[&Pair]) -> String {
+fn pair_names(interconnect: &Interconnect, pairs: &[&Pair]) -> String {
     let place = |label: &str| interconnect.devices.iter().position(|device| device.label == label);
     let of = |pair: &&Pair| [place(&pair.from), place(&pair.to)];
     let ends: IdSet = pairs.iter().flat_map(of).flatten().filter_map(|place| u32::try_from(place).ok()).collect();
     // GPUs are the first devices, so that places are their indices.
     if ends.len() > 2 && pairs.len() == ends.len() * (ends.len() - 1) / 2 {
-        return format!("every two of {}", gpu_label(&ends));
+        return format!("every two of {}", named("GPU", &ends));
     }
     pairs.iter().map(|pair| format!("{}-{}", pair.from, pair.to)).collect::<Vec<_>>().join(", ")
 }
@@ -210,7 +210,7 @@ fn localities(topology: &Topology, interconnect: &Interconnect, width: usize) ->
     let Some(first) = unknown.first().and_then(|index| topology.gpus.get(index as usize)) else { return Vec::new() };
     let text =
         format!("the affinity columns are NVML's; numabench takes the locality as unknown: {}", first.locality.reason);
-    wrapped(&format!("  {}: ", gpu_label(&unknown)), &text, width)
+    wrapped(&format!("  {}: ", named("GPU", &unknown)), &text, width)
 }
 
 /// GPUs that nvidia-smi numbers another way, so that its GPU# is another.

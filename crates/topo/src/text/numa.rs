@@ -39,13 +39,13 @@ pub(super) fn nodes(topology: &Topology, width: usize) -> Vec<String> {
 
 /// The PUs in the node, `-` where there are none.
 fn pu_list(node: &NumaNode) -> String {
-    let own = own_pus(node);
+    let own = node.own_pus();
     if own.is_empty() { "-".to_owned() } else { ids(&own) }
 }
 
 /// What of the node may be used here.
 fn allowed(topology: &Topology, node: &NumaNode) -> String {
-    let own = own_pus(node);
+    let own = node.own_pus();
     let usable = own.and(&topology.allowed.pus);
     let memory = node.allowed && (node.total_bytes > 0 || node.kind == NodeKind::Normal);
     match (usable.is_empty(), memory) {
@@ -80,14 +80,6 @@ fn made_of(kind: NodeKind) -> &'static str {
     }
 }
 
-/// The PUs in the node; the model gives a node without CPUs those around it.
-fn own_pus(node: &NumaNode) -> IdSet {
-    match node.kind {
-        NodeKind::Normal | NodeKind::CpuOnly => node.pus.clone(),
-        NodeKind::MemoryOnly | NodeKind::GpuMemory | NodeKind::Empty => IdSet::default(),
-    }
-}
-
 /// What the process is bound to, in numactl's order.
 pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     let topology = &survey.topology;
@@ -103,7 +95,7 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     let pus = &topology.allowed.pus;
     lines.extend(wrapped("  PUs            ", &ids(pus), width));
     let on: IdSet =
-        topology.nodes.iter().filter(|node| !own_pus(node).and(pus).is_empty()).map(|node| node.os_index).collect();
+        topology.nodes.iter().filter(|node| !node.own_pus().and(pus).is_empty()).map(|node| node.os_index).collect();
     lines.extend(wrapped("  on nodes       ", &ids(&on), width));
     lines.extend(wrapped("  memory from    ", &memory_from(topology, process), width));
     lines

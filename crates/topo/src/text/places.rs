@@ -3,7 +3,7 @@
 use stats::IdSet;
 use stats::units::rounded_size;
 
-use super::layout::{count, cut, ids, wrapped};
+use super::layout::{count, cut, ids, named, wrapped};
 use crate::model::{Locality, NodeKind, NumaNode, Topology};
 use crate::survey::Survey;
 
@@ -57,12 +57,6 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
 
 fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let topology = &survey.topology;
-    let memory = match (node.total_bytes, node.free_bytes) {
-        (0, _) if node.kind == NodeKind::Normal => "memory not known".to_owned(),
-        (0, _) => "no memory".to_owned(),
-        (total, Some(free)) => format!("{}, {} free", rounded_size(total), rounded_size(free)),
-        (total, None) => rounded_size(total),
-    };
     let subtype =
         node.subtype.as_ref().map_or_else(String::new, |subtype| format!(" ({})", cut(subtype, SUBTYPE_COLUMNS)));
     let (what, pus) = match node.kind {
@@ -73,9 +67,9 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
         NodeKind::Empty => ("neither memory nor CPUs".to_owned(), String::new()),
     };
     let allowed = if node.allowed || node.total_bytes == 0 { "" } else { "; not allowed here" };
-    let lead = format!("  node {:<3}  {memory}{subtype}   ", node.os_index);
+    let lead = format!("  node {:<3}  {}{subtype}   ", node.os_index, memory(node));
     let mut lines = wrapped(&lead, &format!("{what}{pus}{allowed}"), width);
-    if matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) {
+    if node.kind.has_cpus() {
         lines.extend(l3_line(topology, "    L3", width, |l3| l3.is_subset(&node.pus) && in_one_node(topology, l3)));
     }
     lines.extend(huge_pages(survey, node.os_index, width));
@@ -83,14 +77,27 @@ fn node_lines(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     lines
 }
 
-/// `huge pages 2 MiB: 512 (400 free)`; nothing where none is in reserve.
-fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
-    let own = survey.huge_pages.iter().filter(|pages| pages.node == node && pages.total > 0);
-    let each = own.map(|pages| {
+/// How much memory a node has.
+pub(crate) fn memory(node: &NumaNode) -> String {
+    match (node.total_bytes, node.free_bytes) {
+        (0, _) if node.kind == NodeKind::Normal => "memory not known".to_owned(),
+        (0, _) => "no memory".to_owned(),
+        (total, Some(free)) => format!("{}, {} free", rounded_size(total), rounded_size(free)),
+        (total, None) => rounded_size(total),
+    }
+}
+
+/// `512 of 2 MiB (400 free)` for each size of huge pages that a node has in reserve.
+pub(crate) fn reserved(survey: &Survey, node: u32) -> impl Iterator<Item = String> {
+    let own = survey.huge_pages.iter().filter(move |pages| pages.node == node && pages.total > 0);
+    own.map(|pages| {
         let free = pages.free.map_or_else(String::new, |free| format!(" ({free} free)"));
         format!("{} of {}{free}", pages.total, rounded_size(pages.page_bytes))
-    });
-    let all: Vec<String> = each.collect();
+    })
+}
+
+fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
+    let all: Vec<String> = reserved(survey, node).collect();
     if all.is_empty() { Vec::new() } else { wrapped("    huge pages: ", &all.join(", "), width) }
 }
 
@@ -98,10 +105,10 @@ fn huge_pages(survey: &Survey, node: u32, width: usize) -> Vec<String> {
 /// all that is at the CPUs around it is at theirs.
 fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let topology = &survey.topology;
-    let own = matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly);
+    let own = node.kind.has_cpus();
     let alone = |nodes: &IdSet| {
         let mut others = topology.nodes.iter().filter(|other| nodes.contains(other.os_index));
-        !others.any(|other| matches!(other.kind, NodeKind::Normal | NodeKind::CpuOnly))
+        !others.any(|other| other.kind.has_cpus())
     };
     let here = |locality: &Locality| {
         let nodes = locality.nodes.or(&locality.outside_nodes);
@@ -112,7 +119,7 @@ fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
     let nics: Vec<String> = nics.map(|nic| cut(&nic.os_devices.join("/"), NIC_COLUMNS)).collect();
     let mut parts = Vec::new();
     if !gpus.is_empty() {
-        parts.push(format!("{} {}", if gpus.len() == 1 { "GPU" } else { "GPUs" }, ids(&gpus)));
+        parts.push(named("GPU", &gpus));
     }
     if !nics.is_empty() {
         parts.push(format!("{} {}", if nics.len() == 1 { "NIC" } else { "NICs" }, nics.join(", ")));
@@ -122,10 +129,13 @@ fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
 
 /// Whose memory a node is, and what else is near to it where that is known.
 fn gpu_memory(topology: &Topology, node: &NumaNode) -> (String, String) {
-    let whose =
-        topology.gpu_of_memory(node.os_index).map_or_else(|| "a GPU".to_owned(), |gpu| format!("GPU {}", gpu.index));
-    let what = format!("the memory of {whose}, not for host buffers");
+    let what = format!("the memory of {}, not for host buffers", owner(topology, node));
     if node.pus.is_empty() { (what, String::new()) } else { (what + "; ", around(topology, node)) }
+}
+
+/// The GPU whose memory a node is, where only one can be meant.
+pub(crate) fn owner(topology: &Topology, node: &NumaNode) -> String {
+    topology.gpu_of_memory(node.os_index).map_or_else(|| "a GPU".to_owned(), |gpu| format!("GPU {}", gpu.index))
 }
 
 /// Where a node without CPUs is: hwloc attaches what it cannot place to the whole machine, which is near nothing.
@@ -134,12 +144,8 @@ fn around(topology: &Topology, node: &NumaNode) -> String {
     if node.pus.is_empty() || (node.pus.len() == online && !topology.machine_has_one_node()) {
         "near no PU in particular".to_owned()
     } else {
-        format!("near {}", pu_list(&node.pus))
+        format!("near {}", named("PU", &node.pus))
     }
-}
-
-fn pu_list(pus: &IdSet) -> String {
-    format!("{} {}", if pus.len() == 1 { "PU" } else { "PUs" }, ids(pus))
 }
 
 /// `PUs 0-15,64-79, 16 cores x 2 PUs; allowed 1-15`.
@@ -156,12 +162,12 @@ fn pus(topology: &Topology, pus: &IdSet) -> String {
     };
     let allowed = pus.and(&topology.allowed.pus);
     let allowed = if allowed == *pus { String::new() } else { format!("; allowed {}", ids(&allowed)) };
-    format!("{}{threads}{allowed}", pu_list(pus))
+    format!("{}{threads}{allowed}", named("PU", pus))
 }
 
 /// Whether an L3 lies within one node that has CPUs, and is shown below it.
 fn in_one_node(topology: &Topology, l3: &IdSet) -> bool {
-    let owners = topology.nodes.iter().filter(|node| matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly));
+    let owners = topology.nodes.iter().filter(|node| node.kind.has_cpus());
     owners.filter(|node| l3.is_subset(&node.pus)).count() == 1
 }
 

@@ -8,99 +8,115 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use super::gpus::{link, name};
-use super::layout::{count, cut, ids, wrapped};
+use super::layout::{count, cut, ids, named, wrapped};
 use super::nics::name as nic_name;
-use crate::model::{Core, Locality, NodeKind, NumaNode, Rung, Topology};
+use crate::model::{Core, Gpu, Locality, NodeKind, NumaNode, Rung, Topology};
+use crate::nest::{Place, PlaceKind};
+use crate::nics::Nic;
 use crate::survey::Survey;
 
 /// The most of a name that is shown.
 const NAME_COLUMNS: usize = 40;
 
-/// A place and what is in it.
-struct Place<'t> {
-    words: String,
-    pus: IdSet,
-    /// Nodes without CPUs, and devices.
-    leaves: Vec<String>,
-    cores: Vec<&'t Core>,
-    inside: Vec<Place<'t>>,
-}
-
 /// The whole tree.
 pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
     let topology = &survey.topology;
-    let mut machine = filled(topology);
-    let spare: IdSet =
-        topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty).map(|node| node.os_index).collect();
-    for node in topology.nodes.iter().filter(|node| !is_place(node) && node.kind != NodeKind::Empty) {
-        machine.innermost(&node.pus).leaves.push(node_words(topology, node));
-    }
-    if !spare.is_empty() {
-        let noun = if spare.len() == 1 { "node" } else { "nodes" };
-        machine.leaves.push(format!("{noun} {}  without memory and CPUs", ids(&spare)));
+    let mut machine = Place::nested(topology);
+    for node in topology.nodes.iter().filter(|node| node.own_pus().is_empty() && node.kind != NodeKind::Empty) {
+        innermost(&mut machine, &node.pus).inside.push(Place::new(PlaceKind::Node(node), IdSet::default()));
     }
     for gpu in &topology.gpus {
-        let mut words = format!("GPU {}  {}  {}", gpu.index, gpu.pci, cut(&name(gpu), NAME_COLUMNS));
-        match (topology.host_link(gpu), &gpu.link) {
-            (Some(other), _) => words += &format!("  {}", other.name),
-            (None, Some(now)) => words += &format!("  {}", link(now)),
-            (None, None) => {}
-        }
-        machine.device(&gpu.locality, words);
+        innermost(&mut machine, &local(&gpu.locality)).gpus.push(gpu);
     }
     for nic in &survey.nics {
-        let mut words = format!("NIC  {}  {}", nic.pci, cut(&nic_name(nic), NAME_COLUMNS));
-        if !nic.os_devices.is_empty() {
-            words += &format!("  {}", cut(&nic.os_devices.join(", "), NAME_COLUMNS));
-        }
-        if let Some(now) = &nic.link {
-            words += &format!("  {}", link(now));
-        }
-        machine.device(&nic.locality, words);
+        innermost(&mut machine, &local(&nic.locality)).nics.push(nic);
     }
+    machine.sort();
     let mut lines = Vec::new();
-    machine.write(topology, "", width, &mut lines);
+    write(&machine, topology, "", width, &mut lines);
     lines
 }
 
-/// The places with their cores.
-fn filled(topology: &Topology) -> Place<'_> {
-    let place = |words: String, pus: &IdSet| Place {
-        words,
-        pus: pus.clone(),
-        leaves: Vec::new(),
-        cores: Vec::new(),
-        inside: Vec::new(),
-    };
-    let packages = topology.packages.iter().map(|package| {
-        let id = package.os_index.map_or_else(|| "?".to_owned(), |id| id.to_string());
-        place(format!("package {id}  {}", package.cpu_model.as_deref().unwrap_or("")), &package.pus)
-    });
-    let nodes =
-        topology.nodes.iter().filter(|node| is_place(node)).map(|node| place(node_words(topology, node), &node.pus));
-    let l3s = topology.l3s.iter().map(|l3| {
-        let size = l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes)));
-        place(format!("L3{size}"), &l3.pus)
-    });
-    let mut places: Vec<Place<'_>> = packages.chain(nodes).chain(l3s).filter(|place| !place.pus.is_empty()).collect();
-    // The largest first, so that each finds what it lies in already there; equals stay in the order above, one in the other.
-    places.sort_by_key(|place| (std::cmp::Reverse(place.pus.len()), place.pus.first()));
-
-    let online: IdSet = topology.cores.iter().flat_map(|core| core.pus.iter()).collect();
-    let host = topology.hostname.as_deref().unwrap_or("machine");
-    let (cores, pus) = (count(topology.cores.len(), "core"), count(online.len(), "PU"));
-    let mut machine = place(format!("{host}  {cores}, {pus}"), &online);
-    for place in places {
-        machine.within(&place.pus).inside.push(place);
-    }
-    for core in &topology.cores {
-        machine.within(&core.pus).cores.push(core);
-    }
-    machine
+/// The largest place that has just these PUs, else the smallest that holds them; the machine for none.
+fn innermost<'p, 't>(machine: &'p mut Place<'t>, pus: &IdSet) -> &'p mut Place<'t> {
+    if pus.is_empty() || machine.pus == *pus { machine } else { machine.around(pus) }
 }
 
-fn is_place(node: &NumaNode) -> bool {
-    matches!(node.kind, NodeKind::Normal | NodeKind::CpuOnly) && !node.pus.is_empty()
+fn local(locality: &Locality) -> IdSet {
+    locality.pus.or(&locality.outside_pus)
+}
+
+fn write(place: &Place<'_>, topology: &Topology, indent: &str, width: usize, lines: &mut Vec<String>) {
+    lines.push(cut(format!("{indent}{}", place_words(topology, place)).trim_end(), width));
+    let deeper = format!("{indent}  ");
+    for cores in place.cores.chunk_by(|one, next| one.pus.len() == next.pus.len()) {
+        let (lead, text) = core_words(topology, cores);
+        lines.extend(wrapped(&format!("{deeper}{lead}"), &text, width));
+    }
+    let (bare, with_pus): (Vec<&Place<'_>>, Vec<_>) = place.inside.iter().partition(|part| part.pus.is_empty());
+    with_pus.into_iter().for_each(|part| write(part, topology, &deeper, width, lines));
+    // Packages of which no PU is shown are left out.
+    let nodes = bare.into_iter().filter(|part| matches!(part.kind, PlaceKind::Node(_)));
+    let nodes = nodes.map(|part| place_words(topology, part));
+    let spare = matches!(place.kind, PlaceKind::Machine).then(|| spare_words(topology)).flatten();
+    let gpus = place.gpus.iter().map(|gpu| gpu_words(topology, gpu));
+    let leaves = nodes.chain(spare).chain(gpus).chain(place.nics.iter().map(|nic| nic_words(nic)));
+    lines.extend(leaves.flat_map(|leaf| wrapped(&deeper, &leaf, width)));
+}
+
+fn place_words(topology: &Topology, place: &Place<'_>) -> String {
+    match place.kind {
+        PlaceKind::Machine => {
+            let host = topology.hostname.as_deref().unwrap_or("machine");
+            format!("{host}  {}, {}", count(topology.cores.len(), "core"), count(place.pus.len(), "PU"))
+        }
+        PlaceKind::Package(package) => {
+            let id = package.os_index.map_or_else(|| "?".to_owned(), |id| id.to_string());
+            format!("package {id}  {}", package.cpu_model.as_deref().unwrap_or(""))
+        }
+        PlaceKind::Node(node) => node_words(topology, node),
+        PlaceKind::L3(l3) => {
+            format!("L3{}", l3.size_bytes.map_or_else(String::new, |bytes| format!(" {}", rounded_size(bytes))))
+        }
+    }
+}
+
+fn spare_words(topology: &Topology) -> Option<String> {
+    let spare = topology.nodes.iter().filter(|node| node.kind == NodeKind::Empty);
+    let spare: IdSet = spare.map(|node| node.os_index).collect();
+    (!spare.is_empty()).then(|| format!("{}  without memory and CPUs", named("node", &spare)))
+}
+
+fn gpu_words(topology: &Topology, gpu: &Gpu) -> String {
+    let link = match (topology.host_link(gpu), &gpu.link) {
+        (Some(other), _) => format!("  {}", other.name),
+        (None, Some(now)) => format!("  {}", link(now)),
+        (None, None) => String::new(),
+    };
+    let place = doubt(&gpu.locality);
+    format!("GPU {}  {}  {}{link}{place}", gpu.index, gpu.pci, cut(&name(gpu), NAME_COLUMNS))
+}
+
+fn nic_words(nic: &Nic) -> String {
+    let mut words = format!("NIC  {}  {}", nic.pci, cut(&nic_name(nic), NAME_COLUMNS));
+    if !nic.os_devices.is_empty() {
+        words += &format!("  {}", cut(&nic.os_devices.join(", "), NAME_COLUMNS));
+    }
+    if let Some(now) = &nic.link {
+        words += &format!("  {}", link(now));
+    }
+    words + &doubt(&nic.locality)
+}
+
+/// What is to say of a device that is under no place of its own.
+fn doubt(locality: &Locality) -> String {
+    if locality.rung == Rung::Unknown {
+        "  (locality unknown)".to_owned()
+    } else if local(locality).is_empty() {
+        format!("  (near node {}, which has no PUs)", ids(&locality.nodes.or(&locality.outside_nodes)))
+    } else {
+        String::new()
+    }
 }
 
 fn node_words(topology: &Topology, node: &NumaNode) -> String {
@@ -121,60 +137,14 @@ fn node_words(topology: &Topology, node: &NumaNode) -> String {
     format!("node {}{size}{what}{allowed}", node.os_index)
 }
 
-impl<'t> Place<'t> {
-    /// The smallest place that holds these PUs.
-    fn within(&mut self, pus: &IdSet) -> &mut Self {
-        match self.inside.iter().position(|place| pus.is_subset(&place.pus)) {
-            Some(at) => self.inside[at].within(pus),
-            None => self,
-        }
-    }
-
-    /// The largest place that has just these PUs, else the smallest that holds them; the machine for none.
-    fn innermost(&mut self, pus: &IdSet) -> &mut Self {
-        if pus.is_empty() || self.pus == *pus {
-            return self;
-        }
-        match self.inside.iter().position(|place| pus.is_subset(&place.pus)) {
-            Some(at) => self.inside[at].innermost(pus),
-            None => self,
-        }
-    }
-
-    /// Hangs a device where its locality says, and says so where it does not.
-    fn device(&mut self, locality: &Locality, mut words: String) {
-        let local = locality.pus.or(&locality.outside_pus);
-        if locality.rung == Rung::Unknown {
-            words += "  (locality unknown)";
-        } else if local.is_empty() {
-            words += &format!("  (near node {}, which has no PUs)", ids(&locality.nodes.or(&locality.outside_nodes)));
-        }
-        self.innermost(&local).leaves.push(words);
-    }
-
-    fn write(&self, topology: &Topology, indent: &str, width: usize, lines: &mut Vec<String>) {
-        lines.push(cut(format!("{indent}{}", self.words).trim_end(), width));
-        let deeper = format!("{indent}  ");
-        for cores in self.cores.chunk_by(|one, next| one.pus.len() == next.pus.len()) {
-            let (lead, text) = core_words(topology, cores);
-            lines.extend(wrapped(&format!("{deeper}{lead}"), &text, width));
-        }
-        let mut inside: Vec<&Self> = self.inside.iter().collect();
-        inside.sort_by_key(|place| place.pus.first());
-        inside.iter().for_each(|place| place.write(topology, &deeper, width, lines));
-        lines.extend(self.leaves.iter().flat_map(|leaf| wrapped(&deeper, leaf, width)));
-    }
-}
-
 /// Cores with as many PUs each: `cores 0-7 x 2 PUs  ` and `0-7,64-71; allowed 1-7,65-71`.
 fn core_words(topology: &Topology, cores: &[&Core]) -> (String, String) {
     let pus: IdSet = cores.iter().flat_map(|core| core.pus.iter()).collect();
     let numbers: Option<IdSet> =
         cores.iter().map(|core| core.os_index).collect::<Option<Vec<u32>>>().map(|all| all.into_iter().collect());
-    let noun = if cores.len() == 1 { "core" } else { "cores" };
     let which = match numbers.filter(|numbers| numbers.len() == cores.len()) {
-        Some(numbers) => format!("{noun} {}", ids(&numbers)),
-        None => format!("{} {noun}", cores.len()),
+        Some(numbers) => named("core", &numbers),
+        None => count(cores.len(), "core"),
     };
     let threads = cores.first().map_or(0, |core| core.pus.len());
     let each = if threads == 1 { String::new() } else { format!(" x {threads}") };
@@ -184,6 +154,5 @@ fn core_words(topology: &Topology, cores: &[&Core]) -> (String, String) {
         (false, true) => "; none allowed".to_owned(),
         (false, false) => format!("; allowed {}", ids(&allowed)),
     };
-    let noun = if pus.len() == 1 { "PU" } else { "PUs" };
-    (format!("{which}{each}  "), format!("{noun} {}{allowed}", ids(&pus)))
+    (format!("{which}{each}  "), format!("{}{allowed}", named("PU", &pus)))
 }
