@@ -3,10 +3,10 @@
 use std::fmt;
 
 use experiments::{Exit, Fault};
-use report::trial::{TrialRun, TrialStop};
+use report::trial::{TrialRun, TrialStop, TrialVerdict};
 use stats::units::counted;
 
-use crate::decide::{TrialStanding, VariantVerdict};
+use crate::decide::TrialStanding;
 use crate::planned::PlannedTrial;
 use crate::runner::ProgramRunner;
 use crate::session::TrialSession;
@@ -62,8 +62,8 @@ impl PlannedTrial {
             }
             done += 1;
             match stands(&plan, &runs).compared.first().map(|found| found.verdict) {
-                Some(VariantVerdict::Better | VariantVerdict::Worse) => wrong += 1,
-                Some(VariantVerdict::Same) => same += 1,
+                Some(TrialVerdict::Better | TrialVerdict::Worse) => wrong += 1,
+                Some(TrialVerdict::Same) => same += 1,
                 _ => {}
             }
         }

@@ -17,6 +17,7 @@
 
 use std::collections::BTreeMap;
 
+use report::trial::{TrialStop, TrialVerdict};
 use stats::bootstrap::{self, MedianLaw};
 use stats::holm::holm;
 use stats::interval::{Interval, median};
@@ -48,19 +49,6 @@ pub struct TrialRule {
     pub better: Better,
 }
 
-/// What is known of a variant against the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VariantVerdict {
-    /// Better than the baseline.
-    Better,
-    /// Worse.
-    Worse,
-    /// No difference that matters.
-    Same,
-    /// Not known.
-    Undecided,
-}
-
 /// A variant against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantComparison {
@@ -73,24 +61,13 @@ pub struct VariantComparison {
     /// The p-value at the last look, Holm's over the variants.
     pub p_value: Option<f64>,
     /// What it comes to.
-    pub verdict: VariantVerdict,
-    /// Which side of the baseline it is on, where that is known: [`VariantVerdict::Better`] or [`VariantVerdict::Worse`], whether it matters or not.
-    pub direction: Option<VariantVerdict>,
+    pub verdict: TrialVerdict,
+    /// Which side of the baseline it is on, where that is known: [`TrialVerdict::Better`] or [`TrialVerdict::Worse`], whether it matters or not.
+    pub direction: Option<TrialVerdict>,
     /// After how many blocks the verdict was made.
     pub decided_after: Option<usize>,
     /// About how many pairs would decide it, where it is not decided and its spread is known.
     pub wanted: Option<usize>,
-}
-
-/// Why no further block is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// Every comparison is decided.
-    Decided,
-    /// Those that are not decided would not be within the most blocks.
-    CannotDecide,
-    /// The most blocks are there.
-    MaxBlocks,
 }
 
 /// How the trial stands.
@@ -99,7 +76,7 @@ pub struct TrialStanding {
     /// Each variant but the baseline, in order.
     pub compared: Vec<VariantComparison>,
     /// Why no further block is wanted; `None`: one is.
-    pub stop: Option<Stop>,
+    pub stop: Option<TrialStop>,
 }
 
 /// How the trial stands after these blocks: a figure for each variant, the baseline first, positive; `None` where a run gave none. All looks
@@ -112,7 +89,7 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &TrialRule, 
         ratio: None,
         interval: None,
         p_value: None,
-        verdict: VariantVerdict::Undecided,
+        verdict: TrialVerdict::Undecided,
         direction: None,
         decided_after: None,
         wanted: None,
@@ -133,7 +110,7 @@ pub fn standing(blocks: &[Vec<Option<f64>>], variants: usize, rule: &TrialRule, 
         }
     }
     if stop.is_none() && blocks.len() >= rule.max_blocks {
-        stop = Some(Stop::MaxBlocks);
+        stop = Some(TrialStop::MaxRuns);
     }
     TrialStanding { compared, stop }
 }
@@ -161,16 +138,16 @@ fn take(look: ScheduledLook, blocks: &[Vec<Option<f64>>], rule: &TrialRule, comp
         let is_common = common.low <= common.high;
         let now = if is_common { common } else { new };
         if !is_common {
-            (found.verdict, found.direction, found.decided_after) = (VariantVerdict::Undecided, None, None);
+            (found.verdict, found.direction, found.decided_after) = (TrialVerdict::Undecided, None, None);
         }
         found.interval = Some(now);
         found.wanted = Some(wanted(logs.len(), low, high, rule));
         if p_value <= look.alpha {
             found.direction = found.direction.or(direction(&now, rule.better));
         }
-        if found.verdict == VariantVerdict::Undecided {
+        if found.verdict == TrialVerdict::Undecided {
             found.verdict = verdict(&now, found.direction, rule.equivalence);
-            found.decided_after = (found.verdict != VariantVerdict::Undecided).then_some(look.blocks);
+            found.decided_after = (found.verdict != TrialVerdict::Undecided).then_some(look.blocks);
         }
     }
 }
@@ -193,21 +170,21 @@ fn interval(logs: &[f64], law: &MedianLaw, alpha: f64) -> Option<(f64, f64)> {
 }
 
 /// Which side of the baseline the whole interval is on.
-fn direction(interval: &Interval, better: Better) -> Option<VariantVerdict> {
+fn direction(interval: &Interval, better: Better) -> Option<TrialVerdict> {
     if interval.contains(1.0) {
         return None;
     }
     let is_lower = interval.high < 1.0;
-    Some(if is_lower == (better == Better::Lower) { VariantVerdict::Better } else { VariantVerdict::Worse })
+    Some(if is_lower == (better == Better::Lower) { TrialVerdict::Better } else { TrialVerdict::Worse })
 }
 
 /// What an interval comes to, whose side of the baseline is known to be this one.
-pub fn verdict(interval: &Interval, direction: Option<VariantVerdict>, equivalence: f64) -> VariantVerdict {
+pub fn verdict(interval: &Interval, direction: Option<TrialVerdict>, equivalence: f64) -> TrialVerdict {
     let (least, most) = (1.0 / (1.0 + equivalence), 1.0 + equivalence);
     match direction {
-        _ if interval.low >= least && interval.high <= most => VariantVerdict::Same,
+        _ if interval.low >= least && interval.high <= most => TrialVerdict::Same,
         Some(side) if interval.high < least || interval.low > most => side,
-        _ => VariantVerdict::Undecided,
+        _ => TrialVerdict::Undecided,
     }
 }
 
@@ -219,19 +196,24 @@ fn wanted(pairs: usize, low: f64, high: f64, rule: &TrialRule) -> usize {
     (pairs as f64 * times).ceil().clamp(pairs as f64, 1e6) as usize
 }
 
-fn enough(look: ScheduledLook, rule: &TrialRule, compared: &[VariantComparison], given_up: &[usize]) -> Option<Stop> {
+fn enough(
+    look: ScheduledLook,
+    rule: &TrialRule,
+    compared: &[VariantComparison],
+    given_up: &[usize],
+) -> Option<TrialStop> {
     let waited_for = compared.iter().enumerate().filter(|(at, _)| !given_up.contains(&(at + 1)));
     let open: Vec<&VariantComparison> =
-        waited_for.map(|(_, found)| found).filter(|found| found.verdict == VariantVerdict::Undecided).collect();
+        waited_for.map(|(_, found)| found).filter(|found| found.verdict == TrialVerdict::Undecided).collect();
     if open.is_empty() {
-        return Some(Stop::Decided);
+        return Some(TrialStop::Decided);
     }
     let last = last_within(compared.len(), rule.max_blocks)?;
     if look.blocks >= last.blocks {
-        return Some(Stop::MaxBlocks);
+        return Some(TrialStop::MaxRuns);
     }
     let hopeless = |found: &&VariantComparison| found.pairs >= JUDGED_FROM && !can_decide(found, look, last, rule);
-    open.iter().all(hopeless).then_some(Stop::CannotDecide)
+    open.iter().all(hopeless).then_some(TrialStop::CannotDecide)
 }
 
 /// Whether the pairs of the last look could decide it, wherever within about one standard error of the present estimate the true ratio lies. The interval at the
@@ -261,7 +243,7 @@ mod tests {
         (0..count).map(block).collect()
     }
 
-    fn verdicts(standing: &TrialStanding) -> Vec<VariantVerdict> {
+    fn verdicts(standing: &TrialStanding) -> Vec<TrialVerdict> {
         standing.compared.iter().map(|found| found.verdict).collect()
     }
 
@@ -270,19 +252,19 @@ mod tests {
         let all = blocks(8, 0.005, &[0.8, 1.5, 1.0]);
         assert_eq!(standing(&all[..7], 4, &RULE, &[]).stop, None, "before the first look nothing is said");
         let found = standing(&all, 4, &RULE, &[]);
-        assert_eq!(verdicts(&found), [VariantVerdict::Better, VariantVerdict::Worse, VariantVerdict::Same]);
-        assert_eq!(found.stop, Some(Stop::Decided));
+        assert_eq!(verdicts(&found), [TrialVerdict::Better, TrialVerdict::Worse, TrialVerdict::Same]);
+        assert_eq!(found.stop, Some(TrialStop::Decided));
         let rates = TrialRule { better: Better::Higher, ..RULE };
-        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [VariantVerdict::Worse, VariantVerdict::Better]);
+        assert_eq!(verdicts(&standing(&all, 4, &rates, &[]))[..2], [TrialVerdict::Worse, TrialVerdict::Better]);
     }
 
     #[test]
     fn a_known_difference_that_is_too_small_to_matter_is_the_same() {
         let found = standing(&blocks(20, 0.001, &[1.01]), 2, &RULE, &[]);
-        assert_eq!(verdicts(&found), [VariantVerdict::Same]);
+        assert_eq!(verdicts(&found), [TrialVerdict::Same]);
         assert!(found.compared[0].interval.is_some_and(|interval| interval.low > 1.0), "{found:?}");
         let finer = TrialRule { equivalence: 0.005, ..RULE };
-        assert_eq!(verdicts(&standing(&blocks(20, 0.001, &[1.01]), 2, &finer, &[])), [VariantVerdict::Worse]);
+        assert_eq!(verdicts(&standing(&blocks(20, 0.001, &[1.01]), 2, &finer, &[])), [TrialVerdict::Worse]);
     }
 
     #[test]
@@ -292,10 +274,10 @@ mod tests {
         let one = &found.compared[0];
         let ends = one.interval.map(|ends| (ends.low > 1.0, ends.low < 1.03, ends.high > 1.03));
         assert_eq!(ends, Some((true, true, true)), "{one:?}");
-        assert_eq!((one.verdict, one.direction), (VariantVerdict::Undecided, Some(VariantVerdict::Worse)));
+        assert_eq!((one.verdict, one.direction), (TrialVerdict::Undecided, Some(TrialVerdict::Worse)));
         let rates = TrialRule { better: Better::Higher, ..RULE };
         let one = &standing(&blocks(40, 0.02, &[1.03]), 2, &rates, &[]).compared[0];
-        assert_eq!((one.verdict, one.direction), (VariantVerdict::Undecided, Some(VariantVerdict::Better)));
+        assert_eq!((one.verdict, one.direction), (TrialVerdict::Undecided, Some(TrialVerdict::Better)));
     }
 
     #[test]
@@ -307,13 +289,13 @@ mod tests {
             for one in standing(&blocks(count, spread, &[factor, 2.0 - factor]), 3, &RULE, &[]).compared {
                 let Some(ends) = one.interval else { continue };
                 match one.verdict {
-                    VariantVerdict::Same => assert!(ends.low >= 1.0 / 1.03 && ends.high <= 1.03, "{one:?}"),
-                    VariantVerdict::Better => assert!(ends.high < 1.0 / 1.03, "{one:?}"),
-                    VariantVerdict::Worse => assert!(ends.low > 1.03, "{one:?}"),
-                    VariantVerdict::Undecided => {}
+                    TrialVerdict::Same => assert!(ends.low >= 1.0 / 1.03 && ends.high <= 1.03, "{one:?}"),
+                    TrialVerdict::Better => assert!(ends.high < 1.0 / 1.03, "{one:?}"),
+                    TrialVerdict::Worse => assert!(ends.low > 1.03, "{one:?}"),
+                    TrialVerdict::Undecided | TrialVerdict::Newer => {}
                 }
                 if let Some(side) = one.direction {
-                    assert_eq!(side == VariantVerdict::Worse, ends.low > 1.0, "{one:?}");
+                    assert_eq!(side == TrialVerdict::Worse, ends.low > 1.0, "{one:?}");
                     assert!(!ends.contains(1.0), "{one:?}");
                 }
                 seen.insert(format!("{:?}", one.verdict));
@@ -326,7 +308,7 @@ mod tests {
     fn noise_far_wider_than_any_difference_is_given_up_before_the_last_block_and_says_how_many_it_would_take() {
         let noisy = blocks(40, 0.5, &[1.0]);
         let found = standing(&noisy, 2, &RULE, &[]);
-        assert_eq!((verdicts(&found), found.stop), (vec![VariantVerdict::Undecided], Some(Stop::CannotDecide)));
+        assert_eq!((verdicts(&found), found.stop), (vec![TrialVerdict::Undecided], Some(TrialStop::CannotDecide)));
         assert!(found.compared[0].wanted.is_some_and(|wanted| wanted > 100), "{found:?}");
         let patient = TrialRule { max_blocks: 4000, ..RULE };
         assert_eq!(standing(&noisy, 2, &patient, &[]).stop, None, "with that many more blocks it could be decided");
@@ -339,12 +321,12 @@ mod tests {
         all[5][1] = None;
         let found = standing(&all, 2, &RULE, &[]);
         // At the look after 13 blocks, two of which lack a run.
-        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (11, VariantVerdict::Worse));
+        assert_eq!((found.compared[0].pairs, found.compared[0].verdict), (11, TrialVerdict::Worse));
         let nothing: Vec<Vec<Option<f64>>> = (0..40).map(|_| vec![Some(1.0), None]).collect();
         let found = standing(&nothing, 2, &RULE, &[]);
         assert_eq!(
             (found.compared[0].ratio, verdicts(&found), found.stop),
-            (None, vec![VariantVerdict::Undecided], Some(Stop::MaxBlocks))
+            (None, vec![TrialVerdict::Undecided], Some(TrialStop::MaxRuns))
         );
     }
 
@@ -352,16 +334,16 @@ mod tests {
     fn a_verdict_stands_while_later_looks_have_something_in_common_with_it() {
         let mut all = blocks(30, 0.3, &[2.5, 1.0]);
         let first = standing(&all[..7], 3, &RULE, &[]);
-        assert_eq!((first.compared[0].verdict, first.compared[0].decided_after), (VariantVerdict::Worse, Some(7)));
+        assert_eq!((first.compared[0].verdict, first.compared[0].decided_after), (TrialVerdict::Worse, Some(7)));
         let later = standing(&all, 3, &RULE, &[]);
-        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (VariantVerdict::Worse, Some(7)));
+        assert_eq!((later.compared[0].verdict, later.compared[0].decided_after), (TrialVerdict::Worse, Some(7)));
         // From the ninth block on it is as quick as the baseline, so the ratio itself has changed: the newest interval is what is shown, and what decides.
         for block in &mut all[8..] {
             block[1] = block[0];
         }
         let changed = standing(&all, 3, &RULE, &[]);
         let one = &changed.compared[0];
-        assert!(one.verdict != VariantVerdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03), "{one:?}");
+        assert!(one.verdict != TrialVerdict::Worse || one.interval.is_some_and(|ends| ends.low > 1.03), "{one:?}");
     }
 
     #[test]
@@ -369,7 +351,7 @@ mod tests {
         let found = standing(&blocks(9, 0.04, &[1.02]), 2, &TrialRule { max_blocks: 10, ..RULE }, &[]);
         assert_eq!(found.stop, None);
         let found = standing(&blocks(10, 0.04, &[1.02]), 2, &TrialRule { max_blocks: 10, ..RULE }, &[]);
-        assert_eq!(found.stop, Some(Stop::MaxBlocks));
+        assert_eq!(found.stop, Some(TrialStop::MaxRuns));
     }
 
     #[test]

@@ -4,13 +4,13 @@ use experiments::Exit;
 use report::TrialDocument;
 use report::document::Status;
 use report::trial::{
-    SCHEMA, TrialComparison, TrialDrift, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart,
-    TrialStop, TrialVerdict, schema_version,
+    SCHEMA, TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop,
+    TrialVerdict, schema_version,
 };
 use stats::interval::{median, median_interval};
 
 use crate::answer::{self, TrialAnswer};
-use crate::decide::{Better, TrialRule, VariantComparison, VariantVerdict, standing};
+use crate::decide::{Better, TrialRule, VariantComparison, standing};
 use crate::drift::drift;
 use crate::metric::WALL;
 use crate::planned::PlannedTrial;
@@ -116,11 +116,7 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
         starts: facts.starts.clone(),
         comparisons,
         stop: state.stop,
-        drift: drift(&figures(plan, state.runs, &plan.metric)).map(|found| TrialDrift {
-            ratio: found.ratio,
-            p_value: found.p_value,
-            is_found: found.is_found(),
-        }),
+        drift: drift(&figures(plan, state.runs, &plan.metric)),
         runs: state.runs.to_vec(),
         notes,
     }
@@ -148,22 +144,13 @@ fn compared(plan: &TrialPlan, runs: &[TrialRun], metric: &TrialMetric) -> Vec<Tr
         ratio: found.ratio,
         ratio_interval: found.interval,
         p_value: found.p_value,
-        verdict: kept(found.verdict),
-        direction: found.direction.map(kept),
+        verdict: found.verdict,
+        direction: found.direction,
         starting_decides: false,
         decided_after: found.decided_after.map(|blocks| blocks as u32),
-        pairs_wanted: found.wanted.filter(|_| found.verdict == VariantVerdict::Undecided).map(|wanted| wanted as u32),
+        pairs_wanted: found.wanted.filter(|_| found.verdict == TrialVerdict::Undecided).map(|wanted| wanted as u32),
     };
     plan.variants.iter().skip(1).zip(found.compared).map(one).collect()
-}
-
-fn kept(verdict: VariantVerdict) -> TrialVerdict {
-    match verdict {
-        VariantVerdict::Better => TrialVerdict::Better,
-        VariantVerdict::Worse => TrialVerdict::Worse,
-        VariantVerdict::Same => TrialVerdict::Same,
-        VariantVerdict::Undecided => TrialVerdict::Undecided,
-    }
 }
 
 /// A variant's figures of the runs that count.

@@ -53,8 +53,7 @@ pub fn without_starting(
     let rest = Interval { low: ends.low - most, high: ends.high - least, ..ends };
     let side = |interval: &Interval| (!interval.contains(1.0)).then_some(interval.low > 1.0);
     let keeps_side = side(&rest) == side(&ends);
-    let is_beyond =
-        verdict(&rest, Some(crate::decide::VariantVerdict::Worse), equivalence) == crate::decide::VariantVerdict::Worse;
+    let is_beyond = verdict(&rest, Some(TrialVerdict::Worse), equivalence) == TrialVerdict::Worse;
     if keeps_side && (is_beyond || found.verdict == TrialVerdict::Undecided) {
         return found;
     }

@@ -6,7 +6,7 @@
 
 use report::trial::{TrialOutcome, TrialRun, TrialStop};
 
-use crate::decide::{Stop, TrialRule, TrialStanding, standing};
+use crate::decide::{TrialRule, TrialStanding, standing};
 use crate::order::order;
 
 /// So many runs of a variant without a figure, one after the other, and it is given up.
@@ -62,11 +62,8 @@ pub fn conduct<R: Runner>(plan: &TrialPlan, runs: &mut Vec<TrialRun>, runner: &m
         if given_up.contains(&0) || (plan.variants.len() > 1 && given_up.len() + 1 == plan.variants.len()) {
             return Ok(TrialStop::Failing);
         }
-        match stands(plan, runs).stop {
-            Some(Stop::Decided) => return Ok(TrialStop::Decided),
-            Some(Stop::CannotDecide) => return Ok(TrialStop::CannotDecide),
-            Some(Stop::MaxBlocks) => return Ok(TrialStop::MaxRuns),
-            None => {}
+        if let Some(stop) = stands(plan, runs).stop {
+            return Ok(stop);
         }
         let is_done = |variant: usize, runs: &[TrialRun]| {
             runs.iter().any(|run| run.block == block && run.variant == plan.variants[variant])
@@ -131,8 +128,10 @@ pub fn figures(plan: &TrialPlan, runs: &[TrialRun], metric: &str) -> Vec<Vec<Opt
 mod tests {
     use std::collections::BTreeMap;
 
+    use report::trial::TrialVerdict;
+
     use super::*;
-    use crate::decide::{Better, VariantVerdict};
+    use crate::decide::Better;
 
     /// Runs whose figures are made up.
     struct Made<'m> {
@@ -202,8 +201,8 @@ mod tests {
     fn blocks_are_complete_and_end_when_all_is_decided() -> Result<(), String> {
         let (mut runs, mut runner) = (Vec::new(), made(&well, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
-        let verdicts: Vec<VariantVerdict> = stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
-        assert_eq!(verdicts, [VariantVerdict::Same, VariantVerdict::Worse]);
+        let verdicts: Vec<TrialVerdict> = stands(&plan(), &runs).compared.iter().map(|found| found.verdict).collect();
+        assert_eq!(verdicts, [TrialVerdict::Same, TrialVerdict::Worse]);
         assert_eq!(runs.len(), 7 * 3, "the first look of two comparisons is after seven blocks");
         for block in runs.chunks(3) {
             assert!(block.iter().all(|run| run.block == block[0].block));
@@ -232,8 +231,8 @@ mod tests {
         let (mut runs, mut runner) = (Vec::new(), made(&failing, 1000));
         assert_eq!(conduct(&plan(), &mut runs, &mut runner)?, TrialStop::Decided);
         assert_eq!(runs.iter().filter(|run| run.variant == "close").count(), 3);
-        assert_eq!(stands(&plan(), &runs).compared[1].verdict, VariantVerdict::Worse);
-        assert_eq!(stands(&plan(), &runs).compared[0].verdict, VariantVerdict::Undecided);
+        assert_eq!(stands(&plan(), &runs).compared[1].verdict, TrialVerdict::Worse);
+        assert_eq!(stands(&plan(), &runs).compared[0].verdict, TrialVerdict::Undecided);
         Ok(())
     }
 

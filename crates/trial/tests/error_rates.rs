@@ -3,8 +3,9 @@
 //! The trials are run as real ones are: block after block, in the order drawn, until the code itself wants no more. Noise comes in several shapes, because
 //! programs' times are skewed and have outliers; nothing in the decision may depend on its shape.
 
+use report::trial::{TrialStop, TrialVerdict};
 use stats::random::SplitMix64;
-use trial::decide::{Better, Stop, TrialRule, TrialStanding, VariantVerdict, standing};
+use trial::decide::{Better, TrialRule, TrialStanding, standing};
 use trial::order::order;
 use trial::sequential_alpha::looks;
 
@@ -93,7 +94,7 @@ fn where_nothing_differs_a_difference_is_said_in_at_most_five_per_cent_of_trials
                 .filter(|seed| {
                     let (found, _) = trial(*seed, &vec![10.0; variants], noise, &RULE);
                     // The side alone is a claim too.
-                    found.compared.iter().any(|one| one.direction.is_some() && one.verdict != VariantVerdict::Same)
+                    found.compared.iter().any(|one| one.direction.is_some() && one.verdict != TrialVerdict::Same)
                 })
                 .count();
             // Of trials, not of comparisons: Holm's promise is for all variants of one together.
@@ -110,7 +111,7 @@ fn the_first_hundred_trials_of_equals_at_one_per_cent_noise_have_at_most_five_fa
             found
                 .compared
                 .iter()
-                .filter(|one| !matches!(one.verdict, VariantVerdict::Same | VariantVerdict::Undecided))
+                .filter(|one| !matches!(one.verdict, TrialVerdict::Same | TrialVerdict::Undecided))
                 .count()
         })
         .sum();
@@ -125,7 +126,7 @@ fn found_within_twenty(times: f64, variants: usize, seeds: std::ops::Range<u64>,
         all[1] = 10.0 * times;
         let (found, _) = trial(*seed, &all, Noise::Normal(0.01), rule);
         let slow = &found.compared[0];
-        slow.verdict == VariantVerdict::Worse && slow.decided_after.is_some_and(|blocks| blocks <= 20)
+        slow.verdict == TrialVerdict::Worse && slow.decided_after.is_some_and(|blocks| blocks <= 20)
     };
     share(seeds.filter(is_found).count(), trials)
 }
@@ -153,8 +154,8 @@ fn a_slow_down_as_large_as_what_matters_is_seldom_called_either_and_its_side_is_
     let (mut decided, mut side) = (0, 0);
     for seed in 0..trials {
         let one = trial(seed, &[10.0, 10.3], Noise::Normal(0.01), &RULE).0.compared.remove(0);
-        decided += usize::from(one.verdict != VariantVerdict::Undecided);
-        side += usize::from(one.direction == Some(VariantVerdict::Worse));
+        decided += usize::from(one.verdict != TrialVerdict::Undecided);
+        side += usize::from(one.direction == Some(TrialVerdict::Worse));
     }
     assert!(share(decided, 400) <= 0.05, "{decided} of {trials} decided");
     assert!(share(side, 400) >= 0.95, "{side} of {trials} know the side");
@@ -198,7 +199,7 @@ fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
     for noise in [Noise::Normal(0.01), Noise::Normal(0.03), Noise::Outliers(0.02)] {
         let trials = 400;
         let wrong = (0..trials)
-            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == VariantVerdict::Same)
+            .filter(|seed| trial(*seed, &[10.0, 10.5], noise, &RULE).0.compared[0].verdict == TrialVerdict::Same)
             .count();
         assert!(share(wrong, trials as usize) <= 0.025, "{noise:?}: {wrong} of {trials}");
     }
@@ -206,13 +207,14 @@ fn a_slow_down_of_five_per_cent_is_never_called_the_same() {
 
 #[test]
 fn what_cannot_be_decided_stops_early_and_what_can_be_does_not() {
-    let stops = |noise: Noise, times: &[f64]| -> Vec<(Option<Stop>, usize)> {
+    let stops = |noise: Noise, times: &[f64]| -> Vec<(Option<TrialStop>, usize)> {
         (0..200).map(|seed| trial(seed, times, noise, &RULE)).map(|(found, blocks)| (found.stop, blocks)).collect()
     };
     let hopeless = stops(Noise::Normal(0.3), &[10.0, 10.0]);
-    let early = hopeless.iter().filter(|(stop, blocks)| *stop == Some(Stop::CannotDecide) && *blocks <= 28).count();
+    let early =
+        hopeless.iter().filter(|(stop, blocks)| *stop == Some(TrialStop::CannotDecide) && *blocks <= 28).count();
     assert!(early >= 150, "{early} of 200");
     let good = stops(Noise::Normal(0.01), &[10.0, 10.0]);
-    let decided = good.iter().filter(|(stop, _)| *stop == Some(Stop::Decided)).count();
+    let decided = good.iter().filter(|(stop, _)| *stop == Some(TrialStop::Decided)).count();
     assert!(decided >= 195, "{decided} of 200");
 }
