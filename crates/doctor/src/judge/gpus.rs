@@ -7,6 +7,7 @@ use topo::gpu_health::{FabricState, GpuHealth, OneGpu};
 use super::NVML;
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
+use crate::facts::gpu::AmdGpu;
 
 const PERSISTENCE: Probe = Probe {
     name: "gpu.persistence",
@@ -68,34 +69,34 @@ const PROCESSES: Probe = Probe {
 const RESET: &str =
     "see gpu.repairs; reset the GPU while nobody uses it, and have it looked at by its maker where errors come again";
 
-/// The driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
-fn health_or_check<'f>(
-    facts: &'f SystemFacts<'_>,
+/// What is judged of the driver's word, or the check that says why there is none; `None` without an NVIDIA GPU.
+pub(super) fn of_nvidia(
+    facts: &SystemFacts<'_>,
     probe: &Probe,
     costs: bool,
-) -> Option<Result<&'f GpuHealth, Option<Check>>> {
-    Some(facts.nvidia.as_ref()?.as_ref().map_err(|why| match costs {
-        true => probe.open(why.clone(), NVML),
-        false => probe.unknown(why.clone(), NVML),
-    }))
+    judged: impl FnOnce(&GpuHealth) -> Option<Check>,
+) -> Option<Check> {
+    match facts.nvidia.as_ref()? {
+        Ok(health) => judged(health),
+        Err(why) if costs => probe.open(why.clone(), NVML),
+        Err(why) => probe.unknown(why.clone(), NVML),
+    }
 }
 
 /// The GPUs of which this holds.
-fn those(facts: &SystemFacts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
+pub(super) fn those(facts: &SystemFacts<'_>, health: &GpuHealth, holds: impl Fn(&OneGpu) -> bool) -> Vec<String> {
     health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
 }
 
 pub(super) fn persistence(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match health_or_check(facts, &PERSISTENCE, false)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let off = those(facts, health, |gpu| gpu.persistent == Some(false));
-    if !off.is_empty() {
-        return PERSISTENCE
-            .remark(format!("off on {}", listed(&off)), "start nvidia-persistenced, or as root: nvidia-smi -pm 1");
-    }
-    health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
+    of_nvidia(facts, &PERSISTENCE, false, |health| {
+        let off = those(facts, health, |gpu| gpu.persistent == Some(false));
+        if !off.is_empty() {
+            return PERSISTENCE
+                .remark(format!("off on {}", listed(&off)), "start nvidia-persistenced, or as root: nvidia-smi -pm 1");
+        }
+        health.gpus.iter().any(|gpu| gpu.persistent.is_some()).then(|| PERSISTENCE.ok("on")).flatten()
+    })
 }
 
 pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
@@ -104,20 +105,18 @@ pub(super) fn mig(facts: &SystemFacts<'_>) -> Option<Check> {
     if !divided.is_empty() {
         return MIG.ok(listed(&divided));
     }
-    let health = match health_or_check(facts, &MIG, false)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let waiting = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, then)| now != then));
-    let on = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, _)| now));
-    match (waiting.is_empty(), on.is_empty()) {
-        (false, _) => MIG.remark(
-            format!("the mode of {} changes at its next reset", listed(&waiting)),
-            "as root: nvidia-smi --gpu-reset, while nobody uses the GPU",
-        ),
-        (true, false) => MIG.ok(format!("on: {}", listed(&on))),
-        (true, true) => health.gpus.iter().any(|gpu| gpu.mig.is_some()).then(|| MIG.ok("off")).flatten(),
-    }
+    of_nvidia(facts, &MIG, false, |health| {
+        let waiting = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, then)| now != then));
+        let on = those(facts, health, |gpu| gpu.mig.is_some_and(|(now, _)| now));
+        match (waiting.is_empty(), on.is_empty()) {
+            (false, _) => MIG.remark(
+                format!("the mode of {} changes at its next reset", listed(&waiting)),
+                "as root: nvidia-smi --gpu-reset, while nobody uses the GPU",
+            ),
+            (true, false) => MIG.ok(format!("on: {}", listed(&on))),
+            (true, true) => health.gpus.iter().any(|gpu| gpu.mig.is_some()).then(|| MIG.ok("off")).flatten(),
+        }
+    })
 }
 
 pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
@@ -133,132 +132,121 @@ pub(super) fn ecc(facts: &SystemFacts<'_>) -> Option<Check> {
             (false, false) => ECC.remark(listed(&met), RESET),
         };
     }
-    let health = match health_or_check(facts, &ECC, false)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let met: Vec<String> = health
-        .gpus
-        .iter()
-        .filter_map(|gpu| Some((gpu, gpu.uncorrected.filter(|count| *count > 0)?)))
-        .map(|(gpu, count)| errors(&facts.gpu_name(gpu.pci), count))
-        .collect();
-    if !met.is_empty() {
-        return ECC.remark(format!("{}, since the driver was loaded", listed(&met)), RESET);
-    }
-    let waiting = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, then)| now != then));
-    let off = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, _)| !now));
-    match (waiting.is_empty(), off.is_empty()) {
-        (false, _) => ECC.remark(
-            format!("the mode of {} changes at its next reset", listed(&waiting)),
-            "reboot, or as root: nvidia-smi --gpu-reset",
-        ),
-        (true, false) => ECC.remark(format!("off on {}", listed(&off)), "as root: nvidia-smi -e 1, then reset the GPU"),
-        (true, true) => health.gpus.iter().any(|gpu| gpu.ecc.is_some()).then(|| ECC.ok("on")).flatten(),
-    }
+    of_nvidia(facts, &ECC, false, |health| {
+        let met: Vec<String> = health
+            .gpus
+            .iter()
+            .filter_map(|gpu| Some((gpu, gpu.uncorrected.filter(|count| *count > 0)?)))
+            .map(|(gpu, count)| errors(&facts.gpu_name(gpu.pci), count))
+            .collect();
+        if !met.is_empty() {
+            return ECC.remark(format!("{}, since the driver was loaded", listed(&met)), RESET);
+        }
+        let waiting = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, then)| now != then));
+        let off = those(facts, health, |gpu| gpu.ecc.is_some_and(|(now, _)| !now));
+        match (waiting.is_empty(), off.is_empty()) {
+            (false, _) => ECC.remark(
+                format!("the mode of {} changes at its next reset", listed(&waiting)),
+                "reboot, or as root: nvidia-smi --gpu-reset",
+            ),
+            (true, false) => {
+                ECC.remark(format!("off on {}", listed(&off)), "as root: nvidia-smi -e 1, then reset the GPU")
+            }
+            (true, true) => health.gpus.iter().any(|gpu| gpu.ecc.is_some()).then(|| ECC.ok("on")).flatten(),
+        }
+    })
 }
 
 pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match health_or_check(facts, &CONFIDENTIAL, true)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    match health.confidential? {
+    of_nvidia(facts, &CONFIDENTIAL, true, |health| {
+        match health.confidential? {
         true => CONFIDENTIAL.costs("on", "switch confidential computing off for this node (firmware of the host, NVIDIA's gpu-admin-tools), unless it must be"),
         false => CONFIDENTIAL.ok("off"),
     }
+    })
 }
 
 pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match health_or_check(facts, &SHARED, false)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let exclusive = those(facts, health, |gpu| gpu.exclusive == Some(true));
-    match (facts.mps, exclusive.is_empty()) {
-        (true, _) => SHARED.ok("an MPS daemon answers here: ranks that share a GPU run at once"),
-        (false, true) => SHARED.ok("no MPS; ranks that share a GPU take turns"),
-        (false, false) => SHARED.remark(
-            format!(
-                "only one process at a time may use {} (compute mode), and no MPS daemon answers",
-                listed(&exclusive)
+    of_nvidia(facts, &SHARED, false, |health| {
+        let exclusive = those(facts, health, |gpu| gpu.exclusive == Some(true));
+        match (facts.mps, exclusive.is_empty()) {
+            (true, _) => SHARED.ok("an MPS daemon answers here: ranks that share a GPU run at once"),
+            (false, true) => SHARED.ok("no MPS; ranks that share a GPU take turns"),
+            (false, false) => SHARED.remark(
+                format!(
+                    "only one process at a time may use {} (compute mode), and no MPS daemon answers",
+                    listed(&exclusive)
+                ),
+                "start nvidia-cuda-mps-control -d, or as root: nvidia-smi -c DEFAULT",
             ),
-            "start nvidia-cuda-mps-control -d, or as root: nvidia-smi -c DEFAULT",
-        ),
-    }
+        }
+    })
 }
 
 pub(super) fn fabric(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match health_or_check(facts, &FABRIC, true)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let in_fabric = health.gpus.iter().filter(|gpu| gpu.fabric.is_some()).count();
-    let out = those(facts, health, |gpu| gpu.fabric.is_some_and(|state| state != FabricState::Ended(0)));
-    match (in_fabric, out.is_empty()) {
-        (0, _) => None,
-        (_, true) => FABRIC.ok(format!("{} joined", counted(in_fabric, "GPU"))),
-        (_, false) => FABRIC.costs(
-            format!("{} not in the NVLink fabric", listed(&out)),
-            "as root: systemctl restart nvidia-fabricmanager, and read its log; in a guest the host runs it",
-        ),
-    }
+    of_nvidia(facts, &FABRIC, true, |health| {
+        let in_fabric = health.gpus.iter().filter(|gpu| gpu.fabric.is_some()).count();
+        let out = those(facts, health, |gpu| gpu.fabric.is_some_and(|state| state != FabricState::Ended(0)));
+        match (in_fabric, out.is_empty()) {
+            (0, _) => None,
+            (_, true) => FABRIC.ok(format!("{} joined", counted(in_fabric, "GPU"))),
+            (_, false) => FABRIC.costs(
+                format!("{} not in the NVLink fabric", listed(&out)),
+                "as root: systemctl restart nvidia-fabricmanager, and read its log; in a guest the host runs it",
+            ),
+        }
+    })
 }
 
 pub(super) fn power(facts: &SystemFacts<'_>) -> Option<Check> {
     const CHANGE: &str =
         "as root: nvidia-smi -pl DEFAULT (rocm-smi --resetpoweroverdrive), unless the site limits power on purpose";
     let watts = |milli: f64| format!("{:.0} W", milli / 1000.0);
-    if !facts.amd.is_empty() {
-        let known: Vec<_> = facts.amd.iter().filter_map(|gpu| Some((&gpu.name, gpu.power_uw?))).collect();
-        let low: Vec<String> = known
-            .iter()
-            .filter(|(_, (now, default))| now < default)
-            .map(|(name, (now, default))| {
-                format!("{name}: {} of {}", watts(*now as f64 / 1e3), watts(*default as f64 / 1e3))
-            })
-            .collect();
-        return match (known.first(), low.is_empty()) {
-            (None, _) => POWER.unknown("the driver shows no limit", super::ROOT),
-            (Some((_, (now, _))), true) => POWER.ok(format!("{}, the default", watts(*now as f64 / 1e3))),
-            (Some(_), false) => POWER.remark(listed(&low), CHANGE),
-        };
-    }
-    let health = match health_or_check(facts, &POWER, false)? {
-        Ok(health) => health,
-        Err(check) => return check,
+    // Of each GPU the limit that is set and the default one, mW.
+    let judged = |limits: &[(String, f64, f64)], else_words: &str| {
+        let low = limits.iter().filter(|(_, now, default)| now < default);
+        let low: Vec<String> =
+            low.map(|(name, now, default)| format!("{name}: {} of {}", watts(*now), watts(*default))).collect();
+        let (_, first, _) = limits.first()?;
+        if low.is_empty() {
+            POWER.ok(format!("{}, {else_words}", watts(*first)))
+        } else {
+            POWER.remark(listed(&low), CHANGE)
+        }
     };
-    let known: Vec<_> = health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.power_mw?))).collect();
-    let low: Vec<String> = known
-        .iter()
-        .filter(|(_, (now, default))| now < default)
-        .map(|(name, (now, default))| format!("{name}: {} of {}", watts(f64::from(*now)), watts(f64::from(*default))))
-        .collect();
-    match (known.first(), low.is_empty()) {
-        (None, _) => None,
-        (Some((_, (now, _))), true) => POWER.ok(format!("{}, the default or more", watts(f64::from(*now)))),
-        (Some(_), false) => POWER.remark(listed(&low), CHANGE),
+    if !facts.amd.is_empty() {
+        let limit = |gpu: &AmdGpu| {
+            let (now, default) = gpu.power_uw?;
+            Some((gpu.name.clone(), now as f64 / 1e3, default as f64 / 1e3))
+        };
+        let limits: Vec<_> = facts.amd.iter().filter_map(limit).collect();
+        return judged(&limits, "the default").or_else(|| POWER.unknown("the driver shows no limit", super::ROOT));
     }
+    of_nvidia(facts, &POWER, false, |health| {
+        let limit = |gpu: &OneGpu| {
+            let (now, default) = gpu.power_mw?;
+            Some((facts.gpu_name(gpu.pci), f64::from(now), f64::from(default)))
+        };
+        judged(&health.gpus.iter().filter_map(limit).collect::<Vec<_>>(), "the default or more")
+    })
 }
 
 pub(super) fn processes(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match health_or_check(facts, &PROCESSES, true)? {
-        Ok(health) => health,
-        Err(check) => return check,
-    };
-    let listed_at: Vec<(String, &Vec<u32>)> =
-        health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?))).collect();
-    let busy: Vec<String> = listed_at
-        .iter()
-        .filter(|(_, pids)| !pids.is_empty())
-        .map(|(name, pids)| format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
-        .collect();
-    match (listed_at.is_empty(), busy.is_empty()) {
-        (true, _) => PROCESSES.open("the driver lists no processes", NVML),
-        (false, true) => PROCESSES.ok("nobody computes on a GPU"),
-        (false, false) => PROCESSES.costs(
-            format!("processes compute on {}", listed(&busy)),
-            "measure when they have ended; `numabench check --all` shows where they run",
-        ),
-    }
+    of_nvidia(facts, &PROCESSES, true, |health| {
+        let listed_at: Vec<(String, &Vec<u32>)> =
+            health.gpus.iter().filter_map(|gpu| Some((facts.gpu_name(gpu.pci), gpu.processes.as_ref()?))).collect();
+        let busy: Vec<String> = listed_at
+            .iter()
+            .filter(|(_, pids)| !pids.is_empty())
+            .map(|(name, pids)| format!("{name} ({})", pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")))
+            .collect();
+        match (listed_at.is_empty(), busy.is_empty()) {
+            (true, _) => PROCESSES.open("the driver lists no processes", NVML),
+            (false, true) => PROCESSES.ok("nobody computes on a GPU"),
+            (false, false) => PROCESSES.costs(
+                format!("processes compute on {}", listed(&busy)),
+                "measure when they have ended; `numabench check --all` shows where they run",
+            ),
+        }
+    })
 }

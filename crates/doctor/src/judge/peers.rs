@@ -3,6 +3,7 @@
 use report::doctor::{Check, Part};
 use stats::units::counted;
 
+use super::gpus::of_nvidia;
 use super::probe::{Probe, listed};
 use super::{HOST, NVML, ROOT};
 use crate::facts::SystemFacts;
@@ -117,24 +118,21 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn peer_access(facts: &SystemFacts<'_>) -> Option<Check> {
-    let nvidia = facts.nvidia.as_ref()?;
     if facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).count() < 2 {
         return None;
     }
-    let health = match nvidia {
-        Ok(health) => health,
-        Err(why) => return PEER_ACCESS.open(why.clone(), NVML),
-    };
-    let refused = health.peers.iter().filter_map(|pair| Some((pair, pair.refused.as_ref()?)));
-    let pairs: Vec<String> = refused
-        .map(|(pair, why)| format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other)))
-        .collect();
-    match (health.peers.len(), pairs.len()) {
-        (0, _) => PEER_ACCESS.open("the driver says nothing of it", NVML),
-        (all, 0) => PEER_ACCESS.ok(format!("all {all} pairs of GPUs reach each other")),
-        (all, none) => PEER_ACCESS.costs(
-            format!("{none} of {all} pairs of GPUs do not reach each other: {}", listed(&pairs)),
-            "see pcie.acs, pcie.iommu and gpu.fabric; some boards and GPUs have no peer access at all",
-        ),
-    }
+    of_nvidia(facts, &PEER_ACCESS, true, |health| {
+        let refused = health.peers.iter().filter_map(|pair| Some((pair, pair.refused.as_ref()?)));
+        let pairs: Vec<String> = refused
+            .map(|(pair, why)| format!("{} and {} ({why})", facts.gpu_name(pair.one), facts.gpu_name(pair.other)))
+            .collect();
+        match (health.peers.len(), pairs.len()) {
+            (0, _) => PEER_ACCESS.open("the driver says nothing of it", NVML),
+            (all, 0) => PEER_ACCESS.ok(format!("all {all} pairs of GPUs reach each other")),
+            (all, none) => PEER_ACCESS.costs(
+                format!("{none} of {all} pairs of GPUs do not reach each other: {}", listed(&pairs)),
+                "see pcie.acs, pcie.iommu and gpu.fabric; some boards and GPUs have no peer access at all",
+            ),
+        }
+    })
 }

@@ -1,8 +1,9 @@
 //! Errors of GPU memory that wait for a restart.
 
 use report::doctor::{Check, Part};
+use topo::gpu_health::GpuHealth;
 
-use super::NVML;
+use super::gpus::{of_nvidia, those};
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
 
@@ -14,15 +15,12 @@ const REPAIRS: Probe = Probe {
 };
 
 pub(super) fn repairs(facts: &SystemFacts<'_>) -> Option<Check> {
-    let health = match facts.nvidia.as_ref()? {
-        Ok(health) => health,
-        Err(why) => return REPAIRS.unknown(why.clone(), NVML),
-    };
-    let named = |holds: fn(&topo::gpu_health::OneGpu) -> bool| -> Vec<String> {
-        health.gpus.iter().filter(|gpu| holds(gpu)).map(|gpu| facts.gpu_name(gpu.pci)).collect()
-    };
-    let failed = named(|gpu| gpu.repair_failed == Some(true));
-    let pending = named(|gpu| gpu.repair_pending == Some(true));
+    of_nvidia(facts, &REPAIRS, false, |health| judged(facts, health))
+}
+
+fn judged(facts: &SystemFacts<'_>, health: &GpuHealth) -> Option<Check> {
+    let failed = those(facts, health, |gpu| gpu.repair_failed == Some(true));
+    let pending = those(facts, health, |gpu| gpu.repair_pending == Some(true));
     match (failed.is_empty(), pending.is_empty()) {
         (false, _) => REPAIRS.remark(
             format!("a row of {} could not be replaced", listed(&failed)),

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use launchers::gres_conf::{GresConf, GresGpu, pus_of_cores};
+use launchers::gres_conf::{GresConf, GresGpu, core_numbers, pus_of_cores};
 use launchers::node_gres::{near_pus, socket};
 use report::doctor::{Check, Part};
 use stats::IdSet;
@@ -104,20 +104,13 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
             ));
         }
     };
+    let are_near = || core_numbers(topology, &near);
     if pus.and(&near).is_empty() {
-        return Some(format!(
-            "{name}: Cores={cores} are far from it; {} are near",
-            launchers::gres_conf::core_numbers(topology, &near)
-        ));
+        return Some(format!("{name}: Cores={cores} are far from it; {} are near", are_near()));
     }
     // Its NUMA node is what Slurm's own detection gives, also where an L3 of that node is nearest.
     let node = node_pus(topology, gpu).or(&near);
-    (!pus.is_subset(&node)).then(|| {
-        format!(
-            "{name}: Cores={cores} has far ones too; {} are near",
-            launchers::gres_conf::core_numbers(topology, &near)
-        )
-    })
+    (!pus.is_subset(&node)).then(|| format!("{name}: Cores={cores} has far ones too; {} are near", are_near()))
 }
 
 fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
@@ -163,20 +156,13 @@ fn read<'f>(facts: &'f SystemFacts<'_>) -> Option<&'f Slurm> {
 
 pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = read(facts)?;
-    let is_on = |name: &str| {
-        slurm
-            .cgroup
-            .as_ref()
-            .and_then(|all| all.get(name))
-            .is_some_and(|value| ["yes", "true", "1"].contains(&value.to_lowercase().as_str()))
-    };
-    let mut off = Vec::new();
-    let has_gpus = !facts.survey.topology.gpus.is_empty();
-    for (name, counts) in [("ConstrainCores", true), ("ConstrainDevices", has_gpus)] {
-        if counts && !is_on(&name.to_lowercase()) {
-            off.push(name);
-        }
+    let value = |name: &str| Some(slurm.cgroup.as_ref()?.get(&name.to_lowercase())?.to_lowercase());
+    let is_on = |name: &str| value(name).is_some_and(|value| ["yes", "true", "1"].contains(&value.as_str()));
+    let mut limits = vec!["ConstrainCores"];
+    if !facts.survey.topology.gpus.is_empty() {
+        limits.push("ConstrainDevices");
     }
+    let off: Vec<&str> = limits.into_iter().filter(|name| !is_on(name)).collect();
     match &off[..] {
         [] => CGROUP.ok("tasks are held to their cores and devices"),
         off => CGROUP.remark(
