@@ -65,6 +65,11 @@ impl Unit {
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::BytesPerS | Self::More)
     }
+
+    /// A figure of it as one of which more is better: a time's inverse.
+    pub(crate) fn as_rate(self, value: f64) -> f64 {
+        if self.more_is_better() { value } else { 1.0 / value }
+    }
 }
 
 /// A figure and the blocks behind it.

@@ -10,11 +10,12 @@ use report::kernels::{COPIES, KernelFigures, KernelLoss, KernelPlace, RESIDENT};
 use report::matrix::{Compares, Matrix};
 use report::result::{BlockSample, RankResult};
 use report::settings::Direction;
+use stats::alike::{distinct, grouped};
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::flag::NOISY;
-use stats::interval::median;
+use stats::interval::{median, range};
 use stats::units::carried;
 
 /// A loss below this is none that a user would look for.
@@ -214,23 +215,46 @@ fn predicted(document: &Document, matrix: &Matrix, kernel: &KernelFigures, (near
     Some(share * (copies_ns(far)? / copies_ns(near)? - 1.0))
 }
 
+/// The places in which kernels have figures: a row and a column.
+pub fn places(document: &Document) -> Vec<(&str, &str)> {
+    let places = document.kernels.iter().flat_map(|kernel| &kernel.places);
+    distinct(places.map(|place| (&place.row[..], &place.column[..])))
+}
+
+/// The kernels that have figures in a place.
+pub fn in_place<'d>(
+    document: &'d Document,
+    (row, column): (&'d str, &'d str),
+) -> impl Iterator<Item = (&'d KernelFigures, &'d KernelPlace)> {
+    let here = move |kernel: &'d KernelFigures| {
+        let place = kernel.places.iter().find(|place| place.row == row && place.column == column)?;
+        Some((kernel, place))
+    };
+    document.kernels.iter().filter_map(here)
+}
+
+/// What a loss is of, the far place and the near one.
+pub type LossPair<'d> = [&'d str; 3];
+/// A kernel with a loss of it.
+pub type LossOf<'d> = (&'d KernelFigures, &'d KernelLoss);
+
+/// The losses of each two places.
+pub fn losses_by_pair(document: &Document) -> Vec<(LossPair<'_>, Vec<LossOf<'_>>)> {
+    let losses = document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
+    grouped(losses.map(|(kernel, loss)| ([&loss.of[..], &loss.far, &loss.near], (kernel, loss))))
+}
+
 /// What the losses say, the answer first: a sentence for each two places.
 pub fn verdict(document: &Document) -> Vec<String> {
     if document.kernels.is_empty() {
         return Vec::new();
     }
-    let mut pairs: Vec<[&str; 3]> = Vec::new();
-    for loss in document.kernels.iter().flat_map(|kernel| &kernel.losses) {
-        let pair = [&loss.of[..], &loss.far[..], &loss.near[..]];
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
+    let pairs = losses_by_pair(document);
     if pairs.is_empty() && document.kernels.iter().any(|kernel| !kernel.places.is_empty()) {
         let rates = format!("{}. One NUMA node: no near/far comparison.", rates(document));
         return [rates].into_iter().chain(weak_double(document)).chain(vendors(document)).collect();
     }
-    let losses = pairs.into_iter().map(|pair| losses_sentence(document, pair));
+    let losses = pairs.into_iter().map(|(pair, losses)| losses_sentence(pair, &losses));
     losses.chain(weak_double(document)).chain(vendors(document)).collect()
 }
 
@@ -241,12 +265,8 @@ fn weak_double(document: &Document) -> Vec<String> {
         let here = kernel.places.iter().filter(|place| place.column == column);
         here.filter_map(|place| place.resident_per_s).max_by(f64::total_cmp)
     };
-    let mut columns: Vec<&str> = Vec::new();
-    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
-        if !columns.contains(&&place.column[..]) {
-            columns.push(&place.column);
-        }
-    }
+    let places = document.kernels.iter().flat_map(|kernel| &kernel.places);
+    let columns = distinct(places.map(|place| &place.column[..]));
     let weak = |column: &str| {
         let found = [("sgemm", "dgemm"), ("md", "md-dp")].into_iter().find_map(|(single, double)| {
             let part = best(double, column)? / best(single, column)?;
@@ -270,8 +290,7 @@ fn rates(document: &Document) -> String {
         let half =
             |place: &KernelPlace| place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
         let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
-        let all = || kernel.places.iter().map(|place| place.per_s / 1e9);
-        let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
         let shown = |rate: f64| carried(rate, (widest > NOISY).then_some(rate * widest), 3);
         let (least, most) = (shown(least), shown(most));
         let range = if least == most { most } else { format!("{least} to {most}") };
@@ -282,18 +301,12 @@ fn rates(document: &Document) -> String {
     format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))
 }
 
-fn losses_sentence(document: &Document, [of, far, near]: [&str; 3]) -> String {
-    let is = |loss: &&KernelLoss| [&loss.of[..], &loss.far[..], &loss.near[..]] == [of, far, near];
-    let mine: Vec<(&str, &KernelLoss)> = document
-        .kernels
-        .iter()
-        .flat_map(|kernel| kernel.losses.iter().filter(is).map(|loss| (&kernel.name[..], loss)))
-        .collect();
+fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> String {
     let with = |wanted: &[TwoSampleVerdict]| {
         let verdict =
             |loss: &KernelLoss| loss.comparison.as_ref().map_or(TwoSampleVerdict::Undecided, |found| found.verdict);
-        let mut found: Vec<(&str, &KernelLoss)> =
-            mine.iter().filter(|(_, loss)| wanted.contains(&verdict(loss))).copied().collect();
+        let found = losses.iter().filter(|(_, loss)| wanted.contains(&verdict(loss)));
+        let mut found: Vec<(&str, &KernelLoss)> = found.map(|(kernel, loss)| (&kernel.name[..], *loss)).collect();
         found.sort_by(|(_, one), (_, other)| other.loss.abs().total_cmp(&one.loss.abs()));
         found
     };

@@ -12,6 +12,7 @@ mod penalties;
 mod verdict;
 mod words;
 
+use stats::alike::distinct;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
@@ -93,13 +94,7 @@ impl MatrixFigures for Matrix {
             let mine = |result: &RankResult| self.rows.iter().any(|row| row.ranks.contains(result.rank));
             case.ranks.iter().any(mine) && self.rows.iter().any(|row| row.group.is_none() || row.group == case.group)
         };
-        let mut planes = Vec::new();
-        for plane in document.cases.iter().filter(has).map(Plane::of) {
-            if !planes.contains(&plane) {
-                planes.push(plane);
-            }
-        }
-        planes
+        distinct(document.cases.iter().filter(has).map(Plane::of))
     }
 
     fn why_none(&self, document: &Document, plane: &Plane) -> Option<String> {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiPair, MpiRank};
+use stats::alike::distinct;
 
 use crate::conditions::Condition;
 use crate::figure::{Figure, Key, Unit};
@@ -117,13 +118,10 @@ pub struct MpiRanks<'d> {
 impl<'d> MpiRanks<'d> {
     /// Those of a document.
     pub fn of(document: &'d MpiDocument) -> Self {
-        let mut hosts: Vec<&str> = Vec::new();
-        for rank in &document.ranks {
-            if !hosts.contains(&&rank.host[..]) {
-                hosts.push(&rank.host);
-            }
+        Self {
+            ranks: document.ranks.iter().map(|rank| (rank.rank, rank)).collect(),
+            hosts: distinct(document.ranks.iter().map(|rank| &rank.host[..])),
         }
-        Self { ranks: document.ranks.iter().map(|rank| (rank.rank, rank)).collect(), hosts }
     }
 
     /// Where a case of a pair was measured.

@@ -6,6 +6,7 @@
 
 use report::MpiDocument;
 use report::mpi::{MpiAdapter, MpiCarried, MpiPerByte, MpiRank};
+use stats::alike::distinct;
 use stats::units::size;
 
 /// A share below this is none.
@@ -179,15 +180,11 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
 /// ` over r1`: the adapters that carried messages of this path and size of a pair at either end; nothing where that is not told.
 pub(crate) fn over(document: &MpiDocument, ranks: [u32; 2], (path, bytes): (&str, u64)) -> String {
     let Some(pair) = document.pairs.iter().find(|pair| pair.ranks == ranks) else { return String::new() };
-    let mut names: Vec<String> = Vec::new();
-    for rank in document.ranks.iter().filter(|rank| ranks.contains(&rank.rank)) {
+    let carriers = document.ranks.iter().filter(|rank| ranks.contains(&rank.rank)).flat_map(|rank| {
         let of_rank: Vec<&MpiCarried> = pair.carried.iter().filter(|carried| carried.rank == rank.rank).collect();
-        for (adapter, _) in way(rank, &of_rank, path, bytes).carriers.into_iter().flatten() {
-            if !names.contains(&adapter.name) {
-                names.push(adapter.name.clone());
-            }
-        }
-    }
+        way(rank, &of_rank, path, bytes).carriers.into_iter().flatten()
+    });
+    let names = distinct(carriers.map(|(adapter, _)| &adapter.name[..]));
     if names.is_empty() { String::new() } else { format!(" over {}", names.join(" and ")) }
 }
 

@@ -6,6 +6,7 @@
 
 use report::MpiDocument;
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
+use stats::alike::distinct;
 use stats::block_interval::BlockValue;
 
 use crate::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
@@ -66,15 +67,12 @@ pub trait MpiMatrixFigures {
 
 impl MpiMatrixFigures for MpiMatrix {
     fn planes(&self, document: &MpiDocument) -> Vec<MpiPlane> {
-        let mut planes = Vec::new();
-        for case in document.pairs.iter().flat_map(|pair| &pair.cases) {
-            let MpiCase { path, pattern, bytes, .. } = case;
-            let plane = MpiPlane { path: path.clone(), pattern: pattern.clone(), bytes: *bytes };
-            if !planes.contains(&plane) {
-                planes.push(plane);
-            }
-        }
-        planes
+        let plane = |MpiCase { path, pattern, bytes, .. }: &MpiCase| MpiPlane {
+            path: path.clone(),
+            pattern: pattern.clone(),
+            bytes: *bytes,
+        };
+        distinct(document.pairs.iter().flat_map(|pair| &pair.cases).map(plane))
     }
 
     fn cell<'d>(&self, document: &'d MpiDocument, plane: &MpiPlane, row: usize, column: usize) -> Option<&'d MpiCase> {
@@ -230,14 +228,9 @@ fn adapters(document: &MpiDocument, matrix: &MpiMatrix, at: &Shown) -> Option<St
     if !(between_hosts && near && far) {
         return None;
     }
-    let mut names: Vec<String> = Vec::new();
-    for place in places().filter(|place| !place.nics.is_empty()) {
-        let name = format!("{} near {}", place.nics.join(", "), place.name);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let names = names.join("; ");
+    let with_adapters = places().filter(|place| !place.nics.is_empty());
+    let names = with_adapters.map(|place| format!("{} near {}", place.nics.join(", "), place.name));
+    let names = distinct(names).join("; ");
     // Where a place without an adapter is not surely slower, the best place may be so by chance.
     let is_sure = at.worst.as_ref().is_some_and(|(worst, _)| !worst.is_near_nics());
     Some(match at.best.is_near_nics() {

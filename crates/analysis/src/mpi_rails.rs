@@ -2,6 +2,7 @@
 
 use report::MpiDocument;
 use report::mpi::{MpiAdapter, MpiCase};
+use stats::alike::distinct;
 
 use crate::mpi_adapters::{AdapterPath, LARGE, ways};
 use crate::mpi_figure::gbs;
@@ -14,13 +15,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
 
 /// The hosts of ranks that have adapters, each once.
 fn hosts(document: &MpiDocument) -> Vec<&str> {
-    let mut hosts: Vec<&str> = Vec::new();
-    for rank in document.ranks.iter().filter(|rank| !rank.adapters.is_empty()) {
-        if !hosts.contains(&&*rank.host) {
-            hosts.push(&rank.host);
-        }
-    }
-    hosts
+    distinct(document.ranks.iter().filter(|rank| !rank.adapters.is_empty()).map(|rank| &rank.host[..]))
 }
 
 /// How each rank of a host had its largest messages carried, where that is told.
@@ -38,13 +33,9 @@ fn largest<'d>(document: &'d MpiDocument, host: &str) -> Vec<AdapterPath<'d>> {
 /// Which ranks of a host share an adapter and which adapter with a link carries none: where there are several of both.
 fn rails(document: &MpiDocument, host: &str) -> Option<String> {
     let ways = largest(document, host);
-    let mut linked: Vec<&MpiAdapter> = Vec::new();
-    for adapter in ways.iter().flat_map(AdapterPath::could_carry) {
-        if !linked.iter().any(|known| known.name == adapter.name) {
-            linked.push(adapter);
-        }
-    }
+    let mut linked: Vec<&MpiAdapter> = ways.iter().flat_map(AdapterPath::could_carry).collect();
     linked.sort_by(|one, other| one.name.cmp(&other.name));
+    linked.dedup_by(|one, other| one.name == other.name);
     if ways.len() < 2 || linked.len() < 2 {
         return None;
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use report::document::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::alike::distinct;
 use stats::interval::median;
 
 use crate::baseline::{Class, Value, learn};
@@ -56,12 +57,8 @@ pub fn node_changes(tool: Tool, base: &[NodeRun], new: &[NodeRun]) -> Option<Nod
         return None;
     }
     let (old, now) = (figures(base), figures(new));
-    let mut names: Vec<&str> = Vec::new();
-    for point in base.iter().chain(new).flat_map(|run| &run.points) {
-        if !names.contains(&&point.column[..]) {
-            names.push(&point.column);
-        }
-    }
+    let points = base.iter().chain(new).flat_map(|run| &run.points);
+    let names: Vec<&str> = distinct(points.map(|point| &point.column[..]));
     let change = |host: &str, column: &str| Some(now.get(&(host, column))? / old.get(&(host, column))?);
     let both: Vec<&String> = before.intersection(&after).collect();
     let class = Class { gpu: "change".into(), best_link: None, cpu: None, locality: String::new() };
@@ -107,8 +104,7 @@ fn figures(runs: &[NodeRun]) -> BTreeMap<(&str, &str), f64> {
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for run in runs {
         for point in &run.points {
-            let rate = if point.unit.more_is_better() { point.value } else { 1.0 / point.value };
-            values.entry((&run.host, &point.column)).or_default().push(rate);
+            values.entry((&run.host, &point.column)).or_default().push(point.unit.as_rate(point.value));
         }
     }
     values.into_iter().filter_map(|(key, values)| Some((key, median(&values)?))).collect()

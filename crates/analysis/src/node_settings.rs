@@ -3,11 +3,12 @@
 //! A node is unlike most where more than half of the nodes have a setting one way and it has another. Where no such way is common because what was seen has
 //! something of each node's own in it (a process's number), the checks' states are compared instead. The latest document of a node counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use report::doctor::{Check, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::alike::{distinct, grouped};
 
 use crate::node_run::NodeRun;
 
@@ -58,15 +59,8 @@ pub(crate) fn settings(runs: &[NodeRun]) -> (Vec<NodeSetting>, BTreeMap<&str, Se
         runs.iter().filter(|run| !run.checks.is_empty()).map(|run| (&run.host[..], &run.checks[..])).collect();
     let mut counts: BTreeMap<&str, SettingCounts> =
         latest.iter().map(|(host, checks)| (*host, counted(checks))).collect();
-    let mut order: Vec<&str> = Vec::new();
-    let mut known = BTreeSet::new();
-    for check in latest.values().copied().flatten() {
-        if known.insert(&check.name[..]) {
-            order.push(&check.name);
-        }
-    }
     let mut found: Vec<NodeSetting> = Vec::new();
-    for name in order {
+    for name in distinct(latest.values().copied().flatten().map(|check| &check.name[..])) {
         let setting = setting(name, &latest);
         for host in setting.ways.iter().filter(|way| way.is_unlike_most).flat_map(|way| &way.hosts) {
             if let Some(counts) = counts.get_mut(&host[..]) {
@@ -129,14 +123,8 @@ fn setting(name: &str, latest: &BTreeMap<&str, &[Check]>) -> NodeSetting {
     if is_most(ways.first().map_or(0, |way| way.hosts.len())) {
         ways.iter_mut().skip(1).for_each(|way| way.is_unlike_most = true);
     } else {
-        let mut by_state: Vec<((Option<State>, bool), usize)> = Vec::new();
-        for way in &ways {
-            match by_state.iter_mut().find(|(state, _)| *state == how(way)) {
-                Some((_, hosts)) => *hosts += way.hosts.len(),
-                None => by_state.push((how(way), way.hosts.len())),
-            }
-        }
-        if let Some((common, _)) = by_state.into_iter().find(|(_, hosts)| is_most(*hosts)) {
+        let by_state: Vec<(_, Vec<usize>)> = grouped(ways.iter().map(|way| (how(way), way.hosts.len())));
+        if let Some((common, _)) = by_state.into_iter().find(|(_, hosts)| is_most(hosts.iter().sum())) {
             ways.iter_mut().for_each(|way| way.is_unlike_most = how(way) != common);
         }
     }

@@ -206,7 +206,7 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
         case: point.column.clone(),
         host: run.host.clone(),
         device: point.place.clone(),
-        rate: as_rate(point.unit, point.value),
+        rate: point.unit.as_rate(point.value),
     };
     let values: Vec<Value> =
         runs.iter().flat_map(|run| run.points.iter().map(move |point| value(run, point))).collect();
@@ -229,11 +229,6 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
     }
 }
 
-/// More is better: a time's inverse.
-fn as_rate(unit: Unit, value: f64) -> f64 {
-    if unit.more_is_better() { value } else { 1.0 / value }
-}
-
 /// The places below the limit, by host.
 fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r str, Vec<BelowLimit>> {
     let Some(baseline) = baseline else { return BTreeMap::new() };
@@ -254,7 +249,7 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
         let Some(&(normal, limit)) = normals.get(&(class, column)) else { continue };
         // The latest runs count: a node that was mended is well.
         let last = &values[values.len().saturating_sub(PASSES)..];
-        let worse = last.iter().filter(|value| as_rate(unit, **value) < limit).count();
+        let worse = last.iter().filter(|value| unit.as_rate(**value) < limit).count();
         let mark = match worse {
             all if all == PASSES => Mark::Slow,
             most if most * 2 > last.len() => Mark::Suspect,
@@ -265,8 +260,8 @@ fn below<'r>(runs: &'r [NodeRun], baseline: Option<&Baseline>) -> BTreeMap<&'r s
             unit,
             place: place.to_owned(),
             value: last.last().copied().unwrap_or_default(),
-            normal: as_rate(unit, normal),
-            limit: as_rate(unit, limit),
+            normal: unit.as_rate(normal),
+            limit: unit.as_rate(limit),
             below: worse as u32,
             runs: last.len() as u32,
             mark,

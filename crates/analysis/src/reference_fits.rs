@@ -11,7 +11,9 @@ use report::device::{Device, DeviceKind, name_on_node};
 use report::rank::Locality;
 use report::row::{Row, RowStatus};
 use report::settings::{CopyEngine, Direction, MemoryKind};
+use stats::interval::range;
 
+use crate::baseline::is_staged;
 use crate::reference::{FigureOrigin, Reference, plain_name};
 use crate::run::other_ends;
 
@@ -97,10 +99,7 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
         }
         let other = others.get(&row.rank).map(String::as_str);
         let Some(at) = what_of(row, device, other) else { continue };
-        let staged = document.matrices.iter().flat_map(|matrix| &matrix.rows);
-        let mut staged =
-            staged.filter(|of| of.ranks.iter().any(|rank| rank == row.rank)).filter_map(|of| of.note.as_ref());
-        let is_staged = staged.any(|note| note.contains("staged"));
+        let is_staged = is_staged(document, row.rank);
         let best =
             references.iter().filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
         let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
@@ -124,11 +123,9 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
         }
     }
     let fit = |((at, bytes), (reference, rows)): ((usize, u64), Best)| {
-        let values: Vec<f64> = rows.values().filter_map(|row| value(row, reference.is_time)).collect();
-        let least = values.iter().copied().reduce(f64::min)?;
-        let most = values.iter().copied().reduce(f64::max)?;
+        let measured = range(rows.values().filter_map(|row| value(row, reference.is_time)))?;
         let worse = rows.iter().filter_map(|(gpu, row)| Some((*gpu, shortfall(row, &reference)?))).collect();
-        Some(Fit { what: WHAT[at].1, bytes, measured: (least, most), reference, worse })
+        Some(Fit { what: WHAT[at].1, bytes, measured, reference, worse })
     };
     let all: Vec<Fit> = found.into_iter().filter_map(fit).collect();
     // Of sizes that one figure fits the largest says it, and each that is worse.

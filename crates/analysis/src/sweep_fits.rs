@@ -1,10 +1,12 @@
 //! The fits of time against size that a document's cases give, and the sentences on them.
 
 use report::Document;
-use report::case::{Case, Order};
+use report::case::Case;
+use report::rank::Rank;
 use report::result::BlockSample;
-use report::settings::{Direction, MemoryKind};
+use report::settings::Direction;
 use report::sweep_fit::{SweepDip, SweepFit, SweepLine};
+use stats::alike::grouped;
 use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
 use stats::interval::Interval;
@@ -24,17 +26,12 @@ const NO_LINE: f64 = 0.25;
 /// most (Holm).
 pub fn sweep_fits(document: &Document) -> Vec<SweepFit> {
     let mut all = Vec::new();
-    let mut done: Vec<(Order, MemoryKind, Direction)> = Vec::new();
     // Accesses by the CPU are of a range, and cases of a group of some ranks: neither is a size of a sweep.
-    let copies = || document.cases.iter().filter(|case| case.range_bytes.is_none() && case.group.is_none());
-    for case in copies() {
-        let axes = (case.order, case.memory, case.direction);
-        if done.contains(&axes) {
-            continue;
-        }
-        done.push(axes);
-        let alike: Vec<&Case> = copies().filter(|other| (other.order, other.memory, other.direction) == axes).collect();
-        all.extend(document.ranks.iter().filter_map(|rank| Some((rank.rank, case, points(rank.rank, &alike)?))));
+    let copies = document.cases.iter().filter(|case| case.range_bytes.is_none() && case.group.is_none());
+    let sweeps: Vec<(_, Vec<&Case>)> = grouped(copies.map(|case| ((case.order, case.memory, case.direction), case)));
+    for (_, cases) in sweeps {
+        let sweep = |rank: &Rank| Some((rank.rank, *cases.first()?, points(rank.rank, &cases)?));
+        all.extend(document.ranks.iter().filter_map(sweep));
     }
     let fits = all.len();
     let mut found = Vec::new();

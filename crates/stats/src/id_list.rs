@@ -114,6 +114,12 @@ impl FromIterator<u32> for IdSet {
     }
 }
 
+impl Extend<u32> for IdSet {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, ids: I) {
+        self.0.extend(ids);
+    }
+}
+
 impl IdSet {
     /// Whether `id` is in the set.
     pub fn contains(&self, id: u32) -> bool {

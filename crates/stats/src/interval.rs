@@ -26,6 +26,11 @@ impl Interval {
         (self.high - self.low) / 2.0 / center
     }
 
+    /// Of a time in this interval: that of the rate at which it does such an amount.
+    pub fn rate_of(self, amount: f64) -> Self {
+        Self { low: amount / self.high, high: amount / self.low, ..self }
+    }
+
     /// Whether `value` lies inside, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
@@ -48,6 +53,14 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let below = rank as usize;
     let (low, high) = (sorted[below], sorted[last.min(below + 1)]);
     Some(low + (high - low) * (rank - below as f64))
+}
+
+/// The least and the largest of values in any order; `None` without values.
+pub fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    values.into_iter().fold(None, |range, value| {
+        let (low, high) = range.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
 }
 
 /// The median of values in any order; `None` without values.
@@ -177,6 +190,13 @@ mod tests {
             // 0.9785 expected, standard deviation 0.0023.
             assert!((0.969..0.988).contains(&share), "{shape}: {share}");
         }
+    }
+
+    #[test]
+    fn a_rate_is_slowest_where_its_time_is_longest() {
+        let time = Interval { low: 2.0, high: 4.0, confidence: 0.95 };
+        assert_eq!(time.rate_of(8.0), Interval { low: 2.0, high: 4.0, confidence: 0.95 });
+        assert_eq!((range([3.0, 1.0, 2.0]), range([])), (Some((1.0, 3.0)), None));
     }
 
     #[test]

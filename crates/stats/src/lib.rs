@@ -4,6 +4,7 @@
 //! * `id_list` OS ids (PUs, NUMA nodes) in taskset's list syntax;
 //! * `pci_address` the identity of a device;
 //! * `printable` text of others made fit to print;
+//! * `alike` items put together by what they have in common, in the order of first appearance;
 //! * `sample` what one block of measured rounds is;
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `alpha` how sure a statement must be;
@@ -21,6 +22,7 @@
 //!
 //! Nothing here reads a clock, a file or a device: a test needs numbers only.
 
+pub mod alike;
 pub mod alpha;
 pub mod best;
 pub mod bimodal;

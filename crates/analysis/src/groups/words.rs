@@ -158,8 +158,7 @@ fn tables<'a>(document: &'a Document, compares: Compares) -> impl Iterator<Item 
 
 /// The lowest and the highest of some figures, once where they look alike.
 fn between(figures: impl Iterator<Item = f64>, show: impl Fn(f64) -> String) -> Option<String> {
-    let all: Vec<f64> = figures.collect();
-    let (least, most) = (all.iter().copied().reduce(f64::min)?, all.iter().copied().reduce(f64::max)?);
+    let (least, most) = stats::interval::range(figures)?;
     let (least, most) = (show(least), show(most));
     Some(if least == most { most } else { format!("{least} to {most}") })
 }

@@ -9,6 +9,7 @@ use report::Document;
 use report::case::{Case, Order, Timing};
 use report::matrix::{Compares, Matrix};
 use report::settings::Direction;
+use stats::interval::range;
 
 use super::finding::{Rival, surely_worse};
 use super::load::SHARED;
@@ -121,8 +122,7 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
 }
 
 fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
-    let sums = || rows.iter().map(AtOnce::sum);
-    let (least, most) = (sums().reduce(f64::min)?, sums().reduce(f64::max)?);
+    let (least, most) = range(rows.iter().map(AtOnce::sum))?;
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
     let sums = match (show_value(plane, least, Some(0.0)), show_value(plane, most, Some(0.0))) {
         (least, most) if least == most => most,
@@ -141,8 +141,7 @@ fn kept(rows: &[AtOnce]) -> Option<String> {
     let part = |pair: &Pair| Some(pair.at_once.median / pair.alone.as_ref()?.median * 100.0);
     let losers: Vec<f64> = losing.filter(|pair| pair.loses).filter_map(part).collect();
     let pairs: usize = rows.iter().map(|row| row.0.len()).sum();
-    let (Some(least), Some(most)) = (losers.iter().copied().reduce(f64::min), losers.iter().copied().reduce(f64::max))
-    else {
+    let Some((least, most)) = range(losers.iter().copied()) else {
         return Some(match less.contains(&true) {
             true => "undecided whether a pair gets less than alone; try a longer --max-time".to_owned(),
             false => format!("the pairs keep their rates alone, within {:.0} %", (1.0 - SHARED) * 100.0),

@@ -8,6 +8,7 @@
 use report::Document;
 use report::matrix::{Compares, Matrix, MatrixColumn};
 use report::settings::Direction;
+use stats::alike::distinct;
 use stats::alpha::ALPHA;
 
 use super::absent;
@@ -118,13 +119,7 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Case
     let ratio = most.1.ratio;
     let (subject, direction) = (most.0.subject, way(most.0.plane.direction));
     said.push(format!("{} matters: up to {} ({subject}, {direction}).", capital(what), times(ratio)));
-    let mut subjects: Vec<&str> = Vec::new();
-    for at in all {
-        if !subjects.contains(&at.subject) {
-            subjects.push(at.subject);
-        }
-    }
-    for subject in subjects {
+    for subject in distinct(all.iter().map(|at| at.subject)) {
         let of = || all.iter().filter(|at| at.subject == subject);
         // Of the rates and of the times the plane that shows most.
         let mut told = false;
