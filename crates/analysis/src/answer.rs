@@ -257,9 +257,7 @@ fn findings(costs: &[Vec<Cost>]) -> Vec<CaseFinding> {
             .iter()
             .flat_map(move |cost| cost.blocks.iter().map(move |blocks| FamilyCase { kind, is_time: false, blocks }))
     });
-    let members: Vec<FamilyCase> = members.collect();
-    let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
-    CaseFamily::of(&members).findings(&pairs)
+    CaseFamily::of(&members.collect::<Vec<_>>()).in_twos()
 }
 
 /// What stands behind the figures.

@@ -138,6 +138,29 @@ impl CaseFamily {
         ratios.iter().enumerate().map(finding).collect()
     }
 
+    /// What the second of each two is against the first, of cases two after each other.
+    pub fn in_twos(&self) -> Vec<CaseFinding> {
+        let pairs: Vec<(usize, usize)> = (0..self.levels.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
+        self.findings(&pairs)
+    }
+
+    /// What every two of a set are, for sets of so many cases after each other. All sets are one family of claims.
+    pub fn within_sets(&self, sizes: impl Iterator<Item = usize>) -> Vec<ComparedSet> {
+        let begins = |next: &mut usize, size: usize| {
+            let first = *next;
+            *next += size;
+            Some((first, size))
+        };
+        let sets: Vec<(usize, usize)> = sizes.scan(0, begins).collect();
+        let pairs = |(first, size): &(usize, usize)| {
+            let first = *first;
+            all_pairs(*size).map(move |(one, other)| (first + one, first + other))
+        };
+        let mut findings = self.findings(&sets.iter().flat_map(pairs).collect::<Vec<_>>()).into_iter();
+        let set = |(first, size)| ComparedSet { first, found: all_pairs(size).zip(findings.by_ref()).collect() };
+        sets.into_iter().map(set).collect()
+    }
+
     /// The adjusted p-values of differences: by each two's own error, or beside the other cases.
     fn differ(&self, pairs: &[(usize, usize)], ratios: &[Option<Level>]) -> Vec<f64> {
         let unseen = |(one, other): (usize, usize)| self.unseen[one].plus(self.unseen[other]);
@@ -163,6 +186,32 @@ impl CaseFamily {
 
     fn ratio(&self, of: usize, over: usize) -> Option<Level> {
         Some(self.levels[of].0?.over(self.levels[over].0?))
+    }
+}
+
+/// Cases of which every two are compared.
+pub struct ComparedSet {
+    /// The number of the first of them in the family.
+    pub first: usize,
+    /// By two of the set's own numbers: what the second is against the first.
+    found: Vec<((usize, usize), CaseFinding)>,
+}
+
+impl ComparedSet {
+    /// What one of them is against another; it is the same as itself.
+    pub fn finding(&self, of: usize, against: usize) -> CaseFinding {
+        let found = |pair: (usize, usize)| self.found.iter().find(|(at, _)| *at == pair).map(|(_, finding)| *finding);
+        match of == against {
+            true => CaseFinding::Same,
+            false => found((against, of))
+                .or_else(|| found((of, against)).map(CaseFinding::turned))
+                .unwrap_or(CaseFinding::Undecided),
+        }
+    }
+
+    /// What each two of them are.
+    pub fn findings(&self) -> impl Iterator<Item = CaseFinding> {
+        self.found.iter().map(|(_, finding)| *finding)
     }
 }
 

@@ -9,7 +9,7 @@ use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
 use stats::alike::distinct;
 use stats::block_interval::BlockValue;
 
-use crate::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
+use crate::family::{CaseFamily, CaseFinding, ComparedSet, FamilyCase};
 use crate::{mpi_adapters, mpi_figure::mpi_figure, words::capital};
 
 /// Figures that are compared with each other.
@@ -156,28 +156,11 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
         .iter()
         .enumerate()
         .flat_map(|(kind, cells)| cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks }));
-    let (mut first, mut pairs) = (0, Vec::new());
-    for (_, cells) in &planes {
-        pairs.extend(all_pairs(cells.len()).map(|(a, b)| (first + a, first + b)));
-        first += cells.len();
-    }
-    let family = CaseFamily::of(&members.collect::<Vec<_>>());
-    let mut findings = pairs.iter().copied().zip(family.findings(&pairs));
-    let mut first = 0;
-    let one = |(plane, cells): (MpiPlane, Vec<Cell<'d>>)| {
-        let found: Vec<_> = findings.by_ref().take(cells.len() * cells.len().saturating_sub(1) / 2).collect();
-        let start = first;
-        first += cells.len();
+    let compared =
+        CaseFamily::of(&members.collect::<Vec<_>>()).within_sets(planes.iter().map(|(_, cells)| cells.len()));
+    let one = |((plane, cells), compared): ((MpiPlane, Vec<Cell<'d>>), ComparedSet)| {
         let best = (0..cells.len()).min_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns()))?;
-        let is_worse = |at: usize| {
-            let [best, at] = [start + best, start + at];
-            found.iter().any(|(pair, finding)| match *finding {
-                CaseFinding::Worse => *pair == (best, at),
-                CaseFinding::Better => *pair == (at, best),
-                _ => false,
-            })
-        };
-        let worse = (0..cells.len()).filter(|at| is_worse(*at));
+        let worse = (0..cells.len()).filter(|at| compared.finding(*at, best) == CaseFinding::Worse);
         let worst = worse.max_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns())).map(|at| cells[at]);
         let best = cells[best];
         Some(Shown {
@@ -185,10 +168,10 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
             best,
             worst: worst.map(|worst| (worst, worst.ns() / best.ns())),
             others: cells.len() - 1,
-            is_same: found.iter().all(|(_, finding)| *finding == CaseFinding::Same),
+            is_same: compared.findings().all(|finding| finding == CaseFinding::Same),
         })
     };
-    planes.into_iter().filter_map(one).collect()
+    planes.into_iter().zip(compared).filter_map(one).collect()
 }
 
 /// The sentences, the answer first.

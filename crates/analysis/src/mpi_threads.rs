@@ -90,13 +90,12 @@ impl Compared {
         let all = self.0.iter().enumerate();
         let members: Vec<FamilyCase> =
             all.map(|(at, (is_time, blocks))| FamilyCase { kind: at / 2, is_time: *is_time, blocks }).collect();
-        let pairs: Vec<(usize, usize)> = (0..members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
         let middle = |at: usize| {
             let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
             median(&values).unwrap_or(f64::NAN)
         };
-        let words = |((near, apart), finding): ((usize, usize), CaseFinding)| {
-            let ratio = middle(apart) / middle(near);
+        let words = |(at, finding): (usize, CaseFinding)| {
+            let ratio = middle(2 * at + 1) / middle(2 * at);
             let times = ratio.max(1.0 / ratio);
             match finding {
                 CaseFinding::Better => format!("apart {times:.2} times as fast"),
@@ -105,7 +104,7 @@ impl Compared {
                 CaseFinding::Undecided => "undecided".to_owned(),
             }
         };
-        pairs.iter().copied().zip(CaseFamily::of(&members).findings(&pairs)).map(words).collect()
+        CaseFamily::of(&members).in_twos().into_iter().enumerate().map(words).collect()
     }
 }
 

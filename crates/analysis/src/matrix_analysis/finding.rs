@@ -29,6 +29,5 @@ pub(super) struct Rival {
 /// Which of these are worse for certain, each than its own other one.
 pub(super) fn surely_worse(rivals: &[Rival]) -> Vec<bool> {
     let family = family(rivals.iter().flat_map(|rival| [(rival.plane, &rival.with), (rival.plane, &rival.cell)]));
-    let pairs: Vec<(usize, usize)> = (0..rivals.len()).map(|at| (2 * at, 2 * at + 1)).collect();
-    family.findings(&pairs).into_iter().map(|finding| finding == CaseFinding::Worse).collect()
+    family.in_twos().into_iter().map(|finding| finding == CaseFinding::Worse).collect()
 }

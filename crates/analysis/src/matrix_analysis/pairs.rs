@@ -10,7 +10,7 @@ use report::matrix::Matrix;
 use super::finding::family;
 use super::words::{show, way};
 use super::{CellFigure, MatrixFigures, Plane};
-use crate::family::{CaseFinding, all_pairs};
+use crate::family::{CaseFinding, ComparedSet};
 use crate::words::by;
 
 /// Pairs above this part of the best have its figure.
@@ -49,22 +49,11 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
 /// Which figures are surely worse than the best of what they are compared with; the best itself is not.
 fn behind(all: &[Compared]) -> Vec<Vec<bool>> {
     let cells = all.iter().flat_map(|one| one.figures.iter().map(|named| (one.plane, &named.1)));
-    let (mut first, mut pairs) = (0, Vec::new());
-    for one in all {
-        pairs.extend(all_pairs(one.figures.len()).map(|(a, b)| (first + a, first + b)));
-        first += one.figures.len();
-    }
-    let findings = family(cells).findings(&pairs);
-    let is_worse = |best: usize, at: usize| {
-        pairs.iter().zip(&findings).any(|(pair, finding)| *pair == (best, at) && *finding == CaseFinding::Worse)
+    let compared = family(cells).within_sets(all.iter().map(|one| one.figures.len()));
+    let of = |(one, compared): (&Compared, ComparedSet)| {
+        (0..one.figures.len()).map(|at| compared.finding(at, 0) == CaseFinding::Worse).collect()
     };
-    let mut first = 0;
-    let of = |one: &Compared| {
-        let best = first;
-        first += one.figures.len();
-        (best..first).map(|at| is_worse(best, at)).collect()
-    };
-    all.iter().map(of).collect()
+    all.iter().zip(compared).map(of).collect()
 }
 
 /// The pairs of a plane, and each GPU with itself.

@@ -18,7 +18,7 @@ use super::load;
 use super::pairs;
 use super::words::{show, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
-use crate::family::{CaseFamily, CaseFinding, all_pairs};
+use crate::family::{CaseFamily, CaseFinding, ComparedSet};
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.
@@ -316,17 +316,8 @@ fn figures(document: &Document) -> Vec<Figure<'_>> {
 /// How the places of each subject compare, where it has several.
 fn standings<'a>(figures: &'a [Figure<'a>], family: &CaseFamily) -> Vec<Standing<'a>> {
     let is_same = |a: &Figure, b: &Figure| (a.matrix, a.subject, a.plane) == (b.matrix, b.subject, b.plane);
-    let (mut first, mut sets) = (0, Vec::new());
-    for set in figures.chunk_by(is_same) {
-        sets.push((first, set));
-        first += set.len();
-    }
-    let pairs_of = |first: usize, count: usize| all_pairs(count).map(move |(a, b)| (first + a, first + b));
-    let pairs: Vec<(usize, usize)> = sets.iter().flat_map(|(first, set)| pairs_of(*first, set.len())).collect();
-    let mut findings = family.findings(&pairs).into_iter();
-    let standing = |(first, set): (usize, &'a [Figure<'a>])| {
-        let found: Vec<((usize, usize), CaseFinding)> =
-            pairs_of(first, set.len()).zip(findings.by_ref().take(set.len() * (set.len() - 1) / 2)).collect();
+    let sets = || figures.chunk_by(is_same);
+    let standing = |(set, compared): (&'a [Figure<'a>], ComparedSet)| {
         let sign = if set[0].plane.is_time() { 1.0 } else { -1.0 };
         let best =
             (0..set.len()).min_by(|a, b| (sign * set[*a].cell.median).total_cmp(&(sign * set[*b].cell.median)))?;
@@ -334,27 +325,15 @@ fn standings<'a>(figures: &'a [Figure<'a>], family: &CaseFamily) -> Vec<Standing
             let Figure { plane, place, cell, .. } = &set[at];
             let (own, least) = (cell.median, set[best].cell.median);
             let ratio = if plane.is_time() { own / least } else { least / own };
-            let finding = against(&found, first + best, first + at);
-            Place { name: place, cell, number: first + at, ratio, finding }
+            Place { name: place, cell, number: compared.first + at, ratio, finding: compared.finding(at, best) }
         };
         let others: Vec<Place> = (0..set.len()).filter(|at| *at != best).map(place).collect();
-        let undecided = found.iter().filter(|(_, finding)| *finding == CaseFinding::Undecided).count();
+        let undecided = compared.findings().filter(|finding| *finding == CaseFinding::Undecided).count();
         let Figure { matrix, subject, plane, .. } = set[0];
         let best = place(best);
         (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, undecided })
     };
-    sets.into_iter().filter_map(standing).collect()
-}
-
-/// What a place is against the best one.
-fn against(found: &[((usize, usize), CaseFinding)], best: usize, place: usize) -> CaseFinding {
-    let of = |pair: (usize, usize)| found.iter().find(|(at, _)| *at == pair).map(|(_, finding)| *finding);
-    match best == place {
-        true => CaseFinding::Same,
-        false => {
-            of((best, place)).or_else(|| of((place, best)).map(CaseFinding::turned)).unwrap_or(CaseFinding::Undecided)
-        }
-    }
+    sets().zip(family.within_sets(sets().map(<[Figure]>::len))).filter_map(standing).collect()
 }
 
 fn times(ratio: f64) -> String {
