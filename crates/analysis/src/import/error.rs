@@ -134,6 +134,24 @@ impl ImportError {
     pub(super) fn whole(refused: ImportErrorKind) -> Self {
         Self { line: None, refused }
     }
+
+    /// A line that has no place where it stands.
+    pub(super) fn stray(line: u64, words: &str, of: &'static str) -> Self {
+        Self::at(line, ImportErrorKind::Line { text: short(words), of })
+    }
+
+    /// What began at this line has no end.
+    pub(super) fn truncated(line: u64, missing: String) -> Self {
+        Self::at(line, ImportErrorKind::Truncated { missing })
+    }
+}
+
+/// Whether a row has as many columns as its header.
+pub(super) fn as_many(found: usize, wanted: usize, line: u64) -> Result<(), ImportError> {
+    match found == wanted {
+        true => Ok(()),
+        false => Err(ImportError::at(line, ImportErrorKind::Columns { found, wanted })),
+    }
 }
 
 impl fmt::Display for ImportError {

@@ -68,9 +68,17 @@ struct Case {
     place: String,
     bytes: Option<u64>,
     unit: ImportedUnit,
-    /// The figure, or that there is none, and why.
-    figure: Result<f64, (ImportedStatus, String)>,
+    figure: CaseFigure,
     line: Option<u64>,
+}
+
+/// The figure of a case, or that there is none, and why.
+type CaseFigure = Result<f64, (ImportedStatus, String)>;
+
+/// The figure of a printed value, so many of whose own units make one of it.
+fn figure(value: f64, scale: f64) -> CaseFigure {
+    let failed = || (ImportedStatus::Failed, "the program printed 0".to_owned());
+    if value > 0.0 { Ok(value * scale) } else { Err(failed()) }
 }
 
 impl Taken {

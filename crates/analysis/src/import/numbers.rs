@@ -8,9 +8,14 @@ const MOST: f64 = 1e15;
 /// The number at this line; `wanted` says what is to be there.
 pub(super) fn number(text: &str, line: u64, wanted: &'static str) -> Result<f64, ImportError> {
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b".e+-".contains(&byte));
-    let plain = Some(text).filter(|text| text.starts_with(|first: char| first.is_ascii_digit()) && is_plain(text));
+    let plain = Some(text).filter(|text| begins_with_digit(text) && is_plain(text));
     let number: Option<f64> = plain.and_then(|text| text.parse().ok()).filter(|value: &f64| *value < MOST);
     number.ok_or_else(|| ImportError::at(line, refused(text, wanted)))
+}
+
+/// Whether a text begins as a number does.
+pub(super) fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// The whole number at this line.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::error::{ImportError, ImportErrorKind, short};
 use super::numbers::number;
 use super::nvbandwidth_text::{Title, cuda_version, device, id_of_part, without_figure};
-use super::{Case, Program, Taken};
+use super::{Case, Program, Taken, figure};
 
 #[derive(Deserialize)]
 struct Output {
@@ -113,8 +113,7 @@ fn case(test: &Test, error: Option<&str>, taken: &mut Taken) -> Result<(), Impor
             for (column, text) in (0..).zip(cells.iter().flatten()).filter(|(_, text)| *text != "N/A") {
                 let value = number(text, 0, "a figure").map_err(|fault| strange(fault.refused.to_string()))?;
                 added += value;
-                let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
-                let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
+                let figure = figure(value, title.scale);
                 let (id, place) = (id_of_part(&test.name, &part), title.place(row, column));
                 taken.cases.push(Case { id, place, bytes: None, unit: title.unit, figure, line: None });
             }

@@ -6,9 +6,9 @@
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::error::{ImportError, ImportErrorKind, short};
-use super::numbers::number;
-use super::{Case, Program, Taken};
+use super::error::{ImportError, ImportErrorKind, as_many, short};
+use super::numbers::{begins_with_digit, number};
+use super::{Case, Program, Taken, figure};
 
 /// What stands at the end of a run, and in it.
 const ASIDE: [&str; 11] = [
@@ -195,34 +195,24 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
         return Ok(None);
     }
     let numbers: Vec<&str> = words.split_whitespace().collect();
-    let is_row = numbers.first().is_some_and(|first| first.starts_with(|first: char| first.is_ascii_digit()));
+    let is_row = numbers.first().is_some_and(|first| begins_with_digit(first));
     let Some(matrix) = test.matrix.as_mut() else {
         let said = short(words);
         taken.cases.push(without_figure(&test.name, ImportedStatus::Failed, said.clone(), test.line));
         return Ok(Some(said));
     };
     if !is_row {
-        return Err(ImportError::at(line, ImportErrorKind::Line { text: short(words), of: "a matrix of nvbandwidth" }));
+        return Err(ImportError::stray(line, words, "a matrix of nvbandwidth"));
     }
     let index = |text: &str| {
-        let found: Option<u32> = text.parse().ok();
-        found.ok_or_else(|| {
-            ImportError::at(
-                line,
-                ImportErrorKind::NoNumber { text: short(text), wanted: "the number of a row or column" },
-            )
-        })
+        let refused = ImportErrorKind::NoNumber { text: short(text), wanted: "the number of a row or column" };
+        text.parse().map_err(|_| ImportError::at(line, refused))
     };
     if matrix.columns.is_empty() {
         matrix.columns = numbers.into_iter().map(index).collect::<Result<_, _>>()?;
         return Ok(None);
     }
-    if numbers.len() != matrix.columns.len() + 1 {
-        return Err(ImportError::at(
-            line,
-            ImportErrorKind::Columns { found: numbers.len(), wanted: matrix.columns.len() + 1 },
-        ));
-    }
+    as_many(numbers.len(), matrix.columns.len() + 1, line)?;
     let row = index(numbers[0])?;
     for (column, text) in matrix.columns.iter().zip(&numbers[1..]) {
         if *text != "N/A" {
@@ -249,9 +239,7 @@ fn whole(taken: &mut Taken, test: &mut Test, part: &str) {
     let Some(Matrix { title, cells, .. }) = test.matrix.take() else { return };
     let id = id_of_part(&test.name, part);
     for (row, column, value, line) in cells {
-        let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
-        let figure = if value > 0.0 { Ok(value * title.scale) } else { Err(failed) };
-        let place = title.place(row, column);
+        let (place, figure) = (title.place(row, column), figure(value, title.scale));
         taken.cases.push(Case { id: id.clone(), place, bytes: None, unit: title.unit, figure, line: Some(line) });
     }
     test.part = Some(part.to_owned());
@@ -272,12 +260,10 @@ pub(super) fn cuda_version(words: &str) -> &str {
 fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), ImportError> {
     match test {
         Some(Test { name, line, matrix: Some(_), .. }) => {
-            let missing = format!("the matrix of {name} has no SUM after it");
-            Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
+            Err(ImportError::truncated(line, format!("the matrix of {name} has no SUM after it")))
         }
         Some(Test { name, line, matrix: None, part: Some(part) }) => {
-            let missing = format!("{name} has a matrix {part} and none of both ways together");
-            Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
+            Err(ImportError::truncated(line, format!("{name} has a matrix {part} and none of both ways together")))
         }
         Some(Test { name, line, matrix: None, part: None }) => {
             taken.cases.push(without_figure(&name, ImportedStatus::Failed, "it has no figures".to_owned(), line));

@@ -6,9 +6,9 @@
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::error::{ImportError, ImportErrorKind, short};
-use super::numbers::{number, whole};
-use super::{Case, Program, Taken};
+use super::error::{ImportError, ImportErrorKind, as_many, short};
+use super::numbers::{begins_with_digit, number, whole};
+use super::{Case, Program, Taken, figure};
 
 const KNOWN: &str = "osu_latency, osu_bw and osu_bibw are";
 
@@ -57,10 +57,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         if let Some((test, version)) = heading(words, line)? {
             ended(table.take())?;
             if taken.version.as_ref().is_some_and(|known| *known != version) {
-                return Err(ImportError::at(
-                    line,
-                    ImportErrorKind::Line { text: short(words), of: "the same version" },
-                ));
+                return Err(ImportError::stray(line, words, "the same version"));
             }
             taken.version = Some(version);
             table = Some(Table { test, memory: "host".to_owned(), columns: None, rows: 0, line });
@@ -84,7 +81,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     }
     if is_open && !text.ends_with('\n') {
         let missing = "its last line has no end".to_owned();
-        return Err(ImportError::at(text.lines().count() as u64, ImportErrorKind::Truncated { missing }));
+        return Err(ImportError::truncated(text.lines().count() as u64, missing));
     }
     ended(table)?;
     Ok(taken)
@@ -94,7 +91,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
 fn ended(table: Option<Table>) -> Result<(), ImportError> {
     match table {
         Some(Table { test, rows: 0, line, .. }) => {
-            Err(ImportError::at(line, ImportErrorKind::Truncated { missing: format!("{} has no figures", test.name) }))
+            Err(ImportError::truncated(line, format!("{} has no figures", test.name)))
         }
         _ => Ok(()),
     }
@@ -138,29 +135,18 @@ fn columns(comment: &str) -> Columns {
 fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
     let test = table.test;
     let Some(columns) = &table.columns else {
-        return Err(ImportError::at(
-            line,
-            ImportErrorKind::Line { text: short(words), of: "a table, whose columns are not named yet" },
-        ));
+        return Err(ImportError::stray(line, words, "a table, whose columns are not named yet"));
     };
     let cells: Vec<&str> = words.split_whitespace().collect();
-    if !cells.first().is_some_and(|first| first.starts_with(|first: char| first.is_ascii_digit())) {
-        return Err(ImportError::at(
-            line,
-            ImportErrorKind::Line { text: short(words), of: "a table of the OSU micro-benchmarks" },
-        ));
+    if !cells.first().is_some_and(|first| begins_with_digit(first)) {
+        return Err(ImportError::stray(line, words, "a table of the OSU micro-benchmarks"));
     }
-    if cells.len() != columns.count {
-        return Err(ImportError::at(line, ImportErrorKind::Columns { found: cells.len(), wanted: columns.count }));
-    }
+    as_many(cells.len(), columns.count, line)?;
     let bytes = whole(cells[0], line, "a size in bytes")?;
-    let value = number(cells.get(1).copied().unwrap_or_default(), line, "a figure")? * test.scale;
-    let validation = columns.validation.and_then(|at| cells.get(at));
-    let failed = |reason: String| Err((ImportedStatus::Failed, reason));
-    let figure = match validation {
-        Some(said) if *said != "Pass" => failed(format!("validation: {said}")),
-        _ if value > 0.0 => Ok(value),
-        _ => failed("the program printed 0".to_owned()),
+    let value = number(cells.get(1).copied().unwrap_or_default(), line, "a figure")?;
+    let figure = match columns.validation.and_then(|at| cells.get(at)) {
+        Some(said) if *said != "Pass" => Err((ImportedStatus::Failed, format!("validation: {said}"))),
+        _ => figure(value, test.scale),
     };
     Ok(Case {
         id: format!("{}/{}/{bytes}", test.name, table.memory),

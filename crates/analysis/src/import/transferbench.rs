@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
-use super::error::{ImportError, ImportErrorKind, short};
-use super::numbers::{number, whole};
-use super::{Case, Program, Taken};
+use super::error::{ImportError, ImportErrorKind, as_many, short};
+use super::numbers::{begins_with_digit, number, whole};
+use super::{Case, CaseFigure, Program, Taken, figure};
 
 /// A test under way: its number, and where it began.
 struct Test {
@@ -100,15 +100,9 @@ impl Reader {
                 self.said = Some(short(words));
                 // The program ends at an error: what was under way has no figures.
                 if let Some(Test { number, line }) = self.test.take() {
-                    let (id, place) = (format!("transferbench/test {number}"), "all transfers".to_owned());
-                    self.without(id, place, short(words), line);
+                    self.without(format!("transferbench/test {number}"), "all transfers", short(words), line);
                 } else if let Some(Peers { name, line, .. }) = self.peers.take() {
-                    self.without(
-                        format!("transferbench/{name}"),
-                        "the rows that are missing".to_owned(),
-                        short(words),
-                        line,
-                    );
+                    self.without(format!("transferbench/{name}"), "the rows that are missing", short(words), line);
                 }
             }
             _ => {}
@@ -139,8 +133,7 @@ impl Reader {
 
     /// A row of a test must be in one: without its beginning nobody knows of which.
     fn within(&self, words: &str, line: u64) -> Result<(), ImportError> {
-        let of = "a test of TransferBench that has begun";
-        let stray = || ImportError::at(line, ImportErrorKind::Line { text: short(words), of });
+        let stray = || ImportError::stray(line, words, "a test of TransferBench that has begun");
         self.test.as_ref().map(|_| ()).ok_or_else(stray)
     }
 
@@ -164,12 +157,7 @@ impl Reader {
         if !matches!(arrow, "->" | "<-" | "<->") {
             return Ok(());
         }
-        if cells.len() != peers.columns.len() {
-            return Err(ImportError::at(
-                line,
-                ImportErrorKind::Columns { found: cells.len(), wanted: peers.columns.len() },
-            ));
-        }
+        as_many(cells.len(), peers.columns.len(), line)?;
         let row = format!("{kind} {}", plain(index));
         let name = bytes.map_or(peers.name.to_owned(), |bytes| format!("{}/{bytes}", peers.name));
         *peers.rows.entry(row.clone()).or_default() += 1;
@@ -184,23 +172,21 @@ impl Reader {
     }
 
     fn figure(&mut self, id: String, place: String, bytes: Option<u64>, rate: f64, line: u64) {
-        let failed = (ImportedStatus::Failed, "the program printed 0".to_owned());
-        let figure = if rate > 0.0 { Ok(rate * 1e9) } else { Err(failed) };
-        let unit = ImportedUnit::BytesPerS;
-        self.taken.cases.push(Case { id, place, bytes, unit, figure, line: Some(line) });
+        self.case(id, place, bytes, figure(rate, 1e9), line);
     }
 
-    fn without(&mut self, id: String, place: String, reason: String, line: u64) {
-        let figure = Err((ImportedStatus::Failed, reason));
-        let unit = ImportedUnit::BytesPerS;
-        self.taken.cases.push(Case { id, place, bytes: None, unit, figure, line: Some(line) });
+    fn without(&mut self, id: String, place: &str, reason: String, line: u64) {
+        self.case(id, place.to_owned(), None, Err((ImportedStatus::Failed, reason)), line);
+    }
+
+    fn case(&mut self, id: String, place: String, bytes: Option<u64>, figure: CaseFigure, line: u64) {
+        self.taken.cases.push(Case { id, place, bytes, unit: ImportedUnit::BytesPerS, figure, line: Some(line) });
     }
 
     /// Another part begins, or the text ends: what was under way must be whole.
     fn ended(&mut self) -> Result<(), ImportError> {
         if let Some(Test { number, line }) = self.test.take() {
-            let missing = format!("test {number} has no row \"Aggregate (CPU)\"");
-            return Err(ImportError::at(line, ImportErrorKind::Truncated { missing }));
+            return Err(ImportError::truncated(line, format!("test {number} has no row \"Aggregate (CPU)\"")));
         }
         let Some(Peers { name, line, columns, rows }) = self.peers.take() else { return Ok(()) };
         // Bidirectional matrices have three rows for each device.
@@ -208,13 +194,11 @@ impl Reader {
         let lacking = columns.iter().find(|device| rows.get(&device[..]).copied().unwrap_or(0) < wanted);
         match lacking {
             Some(device) => {
-                let missing = format!("the matrix {name} has not all rows of {device}");
-                Err(ImportError::at(line, ImportErrorKind::Truncated { missing }))
+                Err(ImportError::truncated(line, format!("the matrix {name} has not all rows of {device}")))
             }
-            None if columns.is_empty() => Err(ImportError::at(
-                line,
-                ImportErrorKind::Truncated { missing: format!("the matrix {name} has no columns") },
-            )),
+            None if columns.is_empty() => {
+                Err(ImportError::truncated(line, format!("the matrix {name} has no columns")))
+            }
             None => Ok(()),
         }
     }
@@ -235,13 +219,8 @@ impl<'w> Row<'w> {
             if let Some(comma) = commas {
                 number(comma, line, "a figure")?;
             }
-            return Err(ImportError::at(
-                line,
-                ImportErrorKind::Line {
-                    text: short(&cells.join(" ")),
-                    of: "a table of TransferBench (RATE GB/s, TIME ms, SIZE bytes)",
-                },
-            ));
+            let of = "a table of TransferBench (RATE GB/s, TIME ms, SIZE bytes)";
+            return Err(ImportError::stray(line, &cells.join(" "), of));
         };
         number(ms, line, "a time in ms")?;
         Ok(Self {
@@ -255,22 +234,11 @@ impl<'w> Row<'w> {
 /// Numbers without the zeroes that versions before 1.63 put before them: `G000:004` is `G0:4`.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
-    let mut digits = String::new();
-    let flush = |digits: &mut String, plain: &mut String| {
-        if !digits.is_empty() {
-            let kept = digits.trim_start_matches('0');
-            plain.push_str(if kept.is_empty() { "0" } else { kept });
-            digits.clear();
-        }
-    };
-    for c in text.chars() {
-        if c.is_ascii_digit() {
-            digits.push(c);
-        } else {
-            flush(&mut digits, &mut plain);
+    for (at, c) in text.char_indices() {
+        let is_within_number = plain.ends_with(|last: char| last.is_ascii_digit());
+        if c != '0' || is_within_number || !begins_with_digit(&text[at + 1..]) {
             plain.push(c);
         }
     }
-    flush(&mut digits, &mut plain);
     plain
 }
