@@ -77,7 +77,8 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
             for twin in &twins {
                 *judged.entry(&twin.device.id).or_default() += 1;
             }
-            for (twin, reference) in slow_ones(case.order, &twins) {
+            let limit = if case.order == Order::Alone { SLOWER_ALONE } else { SLOWER_AT_ONCE };
+            for (twin, reference) in slow_ones(limit, &twins, |twin| [twin.rate, twin.at_most]) {
                 let at = twin.at;
                 let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
                 let this = SlowerTwin {
@@ -112,26 +113,18 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     }
     let mut found = Vec::new();
     for ((_, case), twins) in groups {
-        let against_others = |at: usize| {
-            let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.1);
-            stats::interval::median(&others.collect::<Vec<f64>>())
-        };
-        let slow = (0..twins.len()).filter_map(|at| Some((at, against_others(at)?)));
-        let slow: Vec<(usize, f64)> =
-            slow.filter(|(at, others)| twins[*at].1 < others * (1.0 - SLOWER_ALONE)).collect();
-        if twins.len() > 2 && slow.len() * 2 >= twins.len() {
-            continue;
-        }
-        found.extend(slow.into_iter().map(|(at, others)| SlowerTwin {
-            device: twins[at].0.clone(),
-            rank: document.ranks.iter().find(|rank| rank.asked.device == twins[at].0).map_or(0, |rank| rank.rank),
-            case: case.clone(),
-            bytes_per_s: twins[at].1,
-            twins_bytes_per_s: others,
-            twins: twins.len() as u32 - 1,
-            slower_cases: 1,
-            judged_cases: 1,
-            cause: OWN_MEMORY.to_owned(),
+        found.extend(slow_ones(SLOWER_ALONE, &twins, |(_, rate)| [*rate; 2]).into_iter().map(|(twin, others)| {
+            SlowerTwin {
+                device: twin.0.clone(),
+                rank: document.ranks.iter().find(|rank| rank.asked.device == twin.0).map_or(0, |rank| rank.rank),
+                case: case.clone(),
+                bytes_per_s: twin.1,
+                twins_bytes_per_s: others,
+                twins: twins.len() as u32 - 1,
+                slower_cases: 1,
+                judged_cases: 1,
+                cause: OWN_MEMORY.to_owned(),
+            }
         }));
     }
     found
@@ -220,15 +213,15 @@ fn kind(device: &Device, nearness: Option<(u8, Option<bool>)>, staged: bool) -> 
     }
 }
 
-/// Those far below the median of the others, with that median; none where they are half of the twins or more, unless there are but two.
-fn slow_ones<'t, 'd>(order: Order, twins: &'t [Twin<'d>]) -> Vec<(&'t Twin<'d>, f64)> {
-    let limit = if order == Order::Alone { SLOWER_ALONE } else { SLOWER_AT_ONCE };
+/// Those that are so far below the median of the others, with that median; none where they are half of the twins or more, unless there are but two. `rates` is the rate
+/// of a twin, and the most that it may be.
+fn slow_ones<T>(limit: f64, twins: &[T], rates: impl Fn(&T) -> [f64; 2]) -> Vec<(&T, f64)> {
     let against_others = |at: usize| {
-        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.rate);
+        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| rates(twin)[0]);
         stats::interval::median(&others.collect::<Vec<f64>>())
     };
     let slow = twins.iter().enumerate().filter_map(|(at, twin)| Some((twin, against_others(at)?)));
-    let slow: Vec<(&Twin<'d>, f64)> = slow.filter(|(twin, others)| twin.at_most < others * (1.0 - limit)).collect();
+    let slow: Vec<(&T, f64)> = slow.filter(|(twin, others)| rates(twin)[1] < others * (1.0 - limit)).collect();
     if twins.len() > 2 && slow.len() * 2 >= twins.len() { Vec::new() } else { slow }
 }
 
