@@ -45,17 +45,23 @@ pub struct Reference {
     pub found_at: String,
 }
 
-/// Whose figure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whose figure it is; of figures that fit alike the first of these is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FigureOrigin {
+    /// It is the site's own, from `--reference`.
+    Site,
     /// It was published.
     Published,
     /// The developers of numabench measured it.
     Own,
     /// A user reported it.
     Report,
-    /// It is the site's own, from `--reference`.
-    Site,
+}
+
+impl FigureOrigin {
+    /// All of them, as lines have them.
+    const NAMES: [(&'static str, Self); 4] =
+        [("published", Self::Published), ("own", Self::Own), ("report", Self::Report), ("site", Self::Site)];
 }
 
 /// A line that is no figure.
@@ -103,13 +109,10 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
     if [source, date, found_at].iter().any(|text| text.is_empty() || *text == "-") || gpu.is_empty() {
         return Err("it has no source, date, place to look it up, or GPU".to_owned());
     }
-    let kind = match kind {
-        "published" => FigureOrigin::Published,
-        "own" => FigureOrigin::Own,
-        "report" => FigureOrigin::Report,
-        "site" => FigureOrigin::Site,
-        other => return Err(format!("its kind is \"{other}\", and can be published, own, report, site")),
-    };
+    let (_, kind) = FigureOrigin::NAMES
+        .into_iter()
+        .find(|(name, _)| *name == kind)
+        .ok_or_else(|| format!("its kind is \"{kind}\", and can be published, own, report, site"))?;
     let (range, unit) = figures.rsplit_once(' ').ok_or("its figures are no LOW-HIGH with GB/s or ns")?;
     let (low, high) = range.split_once('-').ok_or("its figures are no LOW-HIGH")?;
     let number = |text: &str| -> Result<f64, String> {
@@ -201,12 +204,7 @@ impl Reference {
                 if low == high { low } else { format!("{low}..{high}") }
             },
         );
-        let kind = match self.kind {
-            FigureOrigin::Published => "published",
-            FigureOrigin::Own => "own",
-            FigureOrigin::Report => "report",
-            FigureOrigin::Site => "site",
-        };
+        let kind = FigureOrigin::NAMES.iter().find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name);
         let figures = match self.is_time {
             true => format!("{:.0}-{:.0} ns", self.range.0, self.range.1),
             false => format!("{}-{} GB/s", gigabytes(self.range.0), gigabytes(self.range.1)),

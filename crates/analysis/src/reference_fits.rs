@@ -14,7 +14,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::interval::range;
 
 use crate::baseline::is_staged;
-use crate::reference::{FigureOrigin, Reference, plain_name};
+use crate::reference::{Reference, plain_name};
 use crate::run::other_ends;
 
 /// A source that does not tell the size of its copies is compared with copies from this size on, whose rate is the link's.
@@ -103,13 +103,7 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
         let best =
             references.iter().filter(|one| is_of(one, row, device, document.settings.engine, WHAT[at].0, is_staged));
         let width = |one: &Reference| one.sizes.as_ref().map_or(u64::MAX, |sizes| sizes.end() - sizes.start());
-        let order = |kind: FigureOrigin| match kind {
-            FigureOrigin::Site => 0,
-            FigureOrigin::Published => 1,
-            FigureOrigin::Own => 2,
-            FigureOrigin::Report => 3,
-        };
-        let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), order(one.kind))) else { continue };
+        let Some(best) = best.min_by_key(|one| (one.place.is_none(), width(one), one.kind)) else { continue };
         let (reference, rows) = found.entry((at, row.bytes)).or_insert_with(|| (best.clone(), BTreeMap::new()));
         // A far place has another figure than a near one: the near one is what a GPU is told by.
         if reference.place.as_deref() == Some("far") && best.place.as_deref() == Some("near") {
