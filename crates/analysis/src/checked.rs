@@ -21,8 +21,6 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
     if rates.is_empty() {
         return Err(NoRun::Empty);
     }
-    let condition =
-        |fact: &str, value: &str, essential| Condition { fact: fact.into(), value: value.into(), essential };
     let gpus: Vec<&str> = checked.figures.iter().map(|figure| &figure.class.gpu[..]).collect();
     let figure = |rates: Vec<f64>| {
         let middle = median(&rates).ok_or("it has no figure")?;
@@ -33,10 +31,10 @@ pub fn run(name: &str, checked: &Checked) -> Result<Run, NoRun> {
         host: checked.host.clone(),
         started_at: checked.started_at.clone(),
         conditions: vec![
-            condition("kind of document", "check --bandwidth", true),
-            condition("GPU model", gpus.first().copied().unwrap_or_default(), true),
-            condition("simulated devices", if checked.simulated.is_some() { "yes" } else { "no" }, true),
-            condition("host", &checked.host, false),
+            Condition::new("kind of document", "check --bandwidth", true),
+            Condition::new("GPU model", gpus.first().copied().unwrap_or_default(), true),
+            Condition::new("simulated devices", if checked.simulated.is_some() { "yes" } else { "no" }, true),
+            Condition::new("host", &checked.host, false),
         ],
         figures: rates.into_iter().map(|(key, rates)| (key, figure(rates))).collect(),
     })

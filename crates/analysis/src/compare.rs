@@ -77,7 +77,7 @@ pub fn compare(
     if keys.is_empty() {
         let one = |side: &BTreeMap<&Key, Side<'_>>| {
             let key = side.keys().find(|key| has(side, key)).or(side.keys().next());
-            key.map_or("none".to_owned(), |key| format!("{}, {}", key.case_in_words(), key.place()))
+            key.map_or("none".to_owned(), ToString::to_string)
         };
         return Err(NotCompared::NothingInCommon { base: one(&base_side), new: one(&new_side) });
     }
@@ -135,12 +135,8 @@ pub fn compare(
 fn refuse(differing: &[Differing], force: bool) -> Result<(), NotCompared> {
     let essential = differing.iter().filter(|differs| differs.essential);
     let words = essential.map(|differs| {
-        format!(
-            "{} is {} in the base and {} in the new",
-            differs.fact,
-            differs.base.join(" and "),
-            differs.new.join(" and ")
-        )
+        let (base, new) = differs.sides();
+        format!("{} is {base} in the base and {new} in the new", differs.fact)
     });
     let words: Vec<String> = words.collect();
     match words.len() {
@@ -200,7 +196,7 @@ fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<f64>) -> 
     if counts.regressed > 0 {
         let worst = cases.first().map(|case| {
             let by = change(case.unit, case.new / case.base);
-            format!("; the worst by {by}: {}, {}", case.key.case_in_words(), case.key.place())
+            format!("; the worst by {by}: {}", case.key)
         });
         parts.push(format!("REGRESSED: {}{}", of(counts.regressed), worst.unwrap_or_default()));
     }

@@ -39,15 +39,27 @@ pub struct Differing {
     pub essential: bool,
 }
 
+impl Condition {
+    /// A fact with its value.
+    pub(crate) fn new(fact: impl Into<String>, value: impl Into<String>, essential: bool) -> Self {
+        Self { fact: fact.into(), value: value.into(), essential }
+    }
+}
+
+impl Differing {
+    /// What the base has, and what the new side has.
+    pub fn sides(&self) -> (String, String) {
+        (self.base.join(" and "), self.new.join(" and "))
+    }
+}
+
 /// Said where a fact is not in a document.
-const NOT_KNOWN: &str = "not known";
+pub(crate) const NOT_KNOWN: &str = "not known";
 
 /// What a document's run was under.
 pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     let mut all = Vec::new();
-    let mut add = |essential: bool, fact: &str, value: String| {
-        all.push(Condition { fact: fact.to_owned(), value, essential });
-    };
+    let mut add = |essential: bool, fact: &str, value: String| all.push(Condition::new(fact, value, essential));
     let platform = &document.platform;
     let kind = match platform.kind {
         PlatformKind::Cuda => "CUDA",

@@ -3,6 +3,8 @@
 //! The place is told by what stays the same from run to run: PU, memory node and the device's address on its node. Ranks are numbered by
 //! the launcher and hosts are named by the scheduler, so neither belongs to it, except that hosts tell the nodes of one run apart.
 
+use std::fmt;
+
 use report::block::BlockTime;
 use report::case::{Case, Order, axes};
 use report::device::name_on_node;
@@ -175,6 +177,13 @@ impl Key {
         let host = self.host.as_ref().map_or(String::new(), |host| format!("{host} "));
         let node = self.memory_node.map_or(String::new(), |node| format!(", node {node}"));
         format!("{host}{} from PU {}{node}", self.device, self.pu)
+    }
+}
+
+/// The case and the place, in words.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.case_in_words(), self.place())
     }
 }
 

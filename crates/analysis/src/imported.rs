@@ -6,7 +6,7 @@
 use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 
-use crate::conditions::Condition;
+use crate::conditions::{Condition, NOT_KNOWN};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::{NoRun, Run};
 
@@ -18,15 +18,13 @@ pub fn run(name: &str, document: &ImportedDocument) -> Result<Run, NoRun> {
     if document.cases.is_empty() {
         return Err(NoRun::Empty);
     }
-    let condition =
-        |fact: &str, value: &str, essential| Condition { fact: fact.to_owned(), value: value.to_owned(), essential };
-    let known = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+    let known = |value: &Option<String>| value.clone().unwrap_or(NOT_KNOWN.to_owned());
     let mut conditions = vec![
-        condition("kind of document", &format!("imported from {}", document.program), true),
-        condition("version of the program", &known(&document.program_version), false),
-        condition("host", &known(&document.host), false),
+        Condition::new("kind of document", format!("imported from {}", document.program), true),
+        Condition::new("version of the program", known(&document.program_version), false),
+        Condition::new("host", known(&document.host), false),
     ];
-    conditions.extend(document.facts.iter().map(|fact| condition(&fact.name, &fact.value, fact.essential)));
+    conditions.extend(document.facts.iter().map(|fact| Condition::new(&fact.name, &fact.value, fact.essential)));
     Ok(Run {
         name: name.to_owned(),
         host: document.host.clone().unwrap_or_default(),

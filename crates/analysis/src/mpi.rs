@@ -10,7 +10,7 @@ use report::MpiDocument;
 use report::mpi::{MpiCase, MpiPair, MpiRank};
 use stats::alike::distinct;
 
-use crate::conditions::Condition;
+use crate::conditions::{Condition, NOT_KNOWN};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::{NoRun, Run, ended};
 
@@ -69,39 +69,34 @@ fn figure(case: &MpiCase) -> Result<Figure, String> {
 }
 
 fn conditions(document: &MpiDocument, ranks: &MpiRanks<'_>) -> Vec<Condition> {
-    let condition = |essential, fact: &str, value: String| Condition { fact: fact.to_owned(), value, essential };
-    let known = |value: &Option<String>| value.clone().unwrap_or("not known".to_owned());
+    let known = |value: &Option<String>| value.clone().unwrap_or(NOT_KNOWN.to_owned());
     let mpi = &document.mpi;
     let simulated = if document.simulated.is_some() { "yes" } else { "no" };
     let mut gpus: Vec<&str> = document.ranks.iter().filter_map(|rank| rank.gpu_name.as_deref()).collect();
     gpus.sort_unstable();
     gpus.dedup();
     let mut all = vec![
-        condition(true, "kind of document", "numabench mpi".to_owned()),
-        condition(true, "simulated devices", simulated.to_owned()),
-        condition(true, "GPU model", if gpus.is_empty() { "none".to_owned() } else { gpus.join(", ") }),
-        condition(true, "hosts of the ranks", ranks.hosts.len().to_string()),
-        condition(false, "MPI library", known(&mpi.library)),
-        condition(false, "launcher", mpi.launcher.clone()),
-        condition(false, "thread level", known(&mpi.thread_level)),
-        condition(false, "host", ranks.hosts.join(", ")),
-        condition(false, "numabench", document.tool.version.clone()),
+        Condition::new("kind of document", "numabench mpi", true),
+        Condition::new("simulated devices", simulated, true),
+        Condition::new("GPU model", if gpus.is_empty() { "none".to_owned() } else { gpus.join(", ") }, true),
+        Condition::new("hosts of the ranks", ranks.hosts.len().to_string(), true),
+        Condition::new("MPI library", known(&mpi.library), false),
+        Condition::new("launcher", &mpi.launcher, false),
+        Condition::new("thread level", known(&mpi.thread_level), false),
+        Condition::new("host", ranks.hosts.join(", "), false),
+        Condition::new("numabench", &document.tool.version, false),
     ];
-    let variables =
-        mpi.variables.iter().map(|(name, value)| condition(false, &format!("variable {name}"), value.clone()));
-    all.extend(variables);
+    let variables = mpi.variables.iter();
+    all.extend(variables.map(|(name, value)| Condition::new(format!("variable {name}"), value, false)));
     for pair in &document.pairs {
         let place = ranks.both(pair, true);
-        if let Some(memory) = &pair.device_memory {
-            all.push(condition(
-                false,
-                &format!("device memory {place}"),
-                format!("{}, {}", memory.awareness, memory.transport),
-            ));
-        }
+        all.extend(pair.device_memory.iter().map(|memory| {
+            let value = format!("{}, {}", memory.awareness, memory.transport);
+            Condition::new(format!("device memory {place}"), value, false)
+        }));
         all.extend(pair.operations.iter().map(|tried| {
             let fact = format!("{} of {} B on device memory {place}", tried.operation, tried.bytes);
-            condition(false, &fact, tried.outcome.clone())
+            Condition::new(fact, &tried.outcome, false)
         }));
     }
     all

@@ -20,15 +20,12 @@ pub fn run(name: &str, document: &TrialDocument) -> Result<Run, NoRun> {
         return Err(NoRun::Empty);
     }
     let host = document.hostname.clone().unwrap_or_default();
-    let condition = |fact: &str, value: String, essential| Condition { fact: fact.to_owned(), value, essential };
-    let mut conditions =
-        vec![condition("program", document.settings.program.join(" "), true), condition("host", host.clone(), false)];
-    conditions.extend(
-        document
-            .variants
-            .iter()
-            .map(|variant| condition(&format!("line of {}", variant.name), variant.line.clone(), false)),
-    );
+    let mut conditions = vec![
+        Condition::new("program", document.settings.program.join(" "), true),
+        Condition::new("host", &host, false),
+    ];
+    let lines = document.variants.iter().map(|one| Condition::new(format!("line of {}", one.name), &one.line, false));
+    conditions.extend(lines);
     let figures = document.rows.iter().map(|row| (key(row), figure(document, row))).collect();
     Ok(Run { name: name.to_owned(), host, started_at: document.started_at.clone(), conditions, figures })
 }
