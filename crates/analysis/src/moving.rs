@@ -8,7 +8,7 @@ use report::result::RankResult;
 use report::settings::{Direction, MemoryKind};
 use stats::units::size;
 
-use crate::words;
+use crate::words::{self, three_digits};
 
 /// How a case touches memory, where it is one of memory that moves.
 pub fn touch(case: &Case) -> Option<Touch> {
@@ -106,7 +106,7 @@ fn side<'d>([who, other]: [&str; 2], of: impl Fn(Touch) -> Option<(f64, &'d Rank
     let first = rate(Touch::First)?;
     let mut text = format!("the {who} reads pages that the {other} has at {}", gigabytes(first));
     if let Some(again) = rate(Touch::Again) {
-        text.push_str(&format!(", its own at {} ({} times)", gigabytes(again), three(again / first)));
+        text.push_str(&format!(", its own at {} ({} times)", gigabytes(again), three_digits(again / first)));
     }
     if let Some(prefetch) = rate(Touch::Prefetch) {
         text.push_str(&format!(", and a prefetch brings them at {}", gigabytes(prefetch)));
@@ -130,24 +130,5 @@ fn place(document: &Document, rank: &Rank) -> String {
 }
 
 fn gigabytes(bytes_per_s: f64) -> String {
-    format!("{} GB/s", three(bytes_per_s / 1e9))
-}
-
-/// Three digits, as many as intervals of such figures carry.
-fn three(value: f64) -> String {
-    match value {
-        large if large >= 100.0 => format!("{large:.0}"),
-        middle if middle >= 10.0 => format!("{middle:.1}"),
-        small => format!("{small:.2}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn three_digits_stand_at_any_magnitude() {
-        assert_eq!([2487.3, 49.71, 7.823, 0.6412].map(three), ["2487", "49.7", "7.82", "0.64"]);
-    }
+    format!("{} GB/s", three_digits(bytes_per_s / 1e9))
 }

@@ -4,7 +4,7 @@ use report::MpiDocument;
 use report::document::Status;
 use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
 
-use crate::words::capital;
+use crate::words::{capital, three_digits};
 use crate::{mpi_adapters, mpi_matrix, mpi_rails, mpi_threads};
 
 /// From this size on a message has a rate worth naming.
@@ -151,24 +151,15 @@ fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
         at_size
             .map(rate)
             .reduce(f64::max)
-            .map(|rate| format!("{} GB/s at {}", digits(rate / 1e9), stats::units::size(bytes)))
+            .map(|rate| format!("{} GB/s at {}", three_digits(rate / 1e9), stats::units::size(bytes)))
     });
     let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
     let small = small.filter(|case| case.bytes < LARGE);
     let time = small.and_then(|case| {
-        Some(format!("{} µs for {}", digits(case.counted_ns()? / 1e3), stats::units::size(case.bytes)))
+        Some(format!("{} µs for {}", three_digits(case.counted_ns()? / 1e3), stats::units::size(case.bytes)))
     });
     let said: Vec<String> = best.into_iter().chain(time).collect();
     (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))
-}
-
-/// Three digits.
-fn digits(value: f64) -> String {
-    match value {
-        value if value >= 100.0 => format!("{value:.0}"),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
 }
 
 /// What to set, by the library's own documents: Open MPI's FAQ on CUDA and UCX's, MPICH's CHANGES, Cray MPICH's mpi(3).

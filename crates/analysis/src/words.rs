@@ -83,3 +83,22 @@ pub fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
 pub fn count(n: u64, noun: &str) -> String {
     counted(n as usize, noun)
 }
+
+/// Three digits of a number from one on: as many as intervals of rates carry.
+pub(crate) fn three_digits(value: f64) -> String {
+    match value {
+        large if large >= 100.0 => format!("{large:.0}"),
+        middle if middle >= 10.0 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_stand_at_any_magnitude() {
+        assert_eq!([2487.3, 49.71, 7.823, 0.6412].map(three_digits), ["2487", "49.7", "7.82", "0.64"]);
+    }
+}
