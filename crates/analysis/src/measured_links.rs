@@ -200,14 +200,7 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
                 continue;
             };
             let Some(summary) = result.summary() else { continue };
-            let rate = summary.median_bytes_per_s;
-            let of_ns = |ns: f64| rate * summary.median_ns / ns;
-            let interval = summary.median_interval_ns.map(|ends| Interval {
-                low: of_ns(ends.high),
-                high: of_ns(ends.low),
-                confidence: ends.confidence,
-            });
-            let measured = Some(Measured { value: rate, interval });
+            let measured = Some(Measured { value: summary.median_bytes_per_s, interval: summary.rate_interval() });
             let link = MeasuredLink {
                 from: LinkEnd::Numa(from),
                 to: LinkEnd::Device(rank.asked.device.clone()),

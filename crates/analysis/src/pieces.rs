@@ -29,9 +29,8 @@ fn rates(document: &Document, (rank, direction, bytes): (u32, Direction, u64)) -
     let of = |case: &Case| {
         let way = way(case).filter(|_| (case.direction, case.bytes) == (direction, bytes))?;
         let summary = case.ranks.iter().find(|result| result.rank == rank)?.summary()?;
-        let (median, bytes) = (summary.median_bytes_per_s, summary.median_bytes_per_s * summary.median_ns);
-        let ends = summary.median_interval_ns.map(|ends| (bytes / ends.high, bytes / ends.low));
-        let (low, high) = ends.unwrap_or((median, median));
+        let median = summary.median_bytes_per_s;
+        let (low, high) = summary.rate_interval().map_or((median, median), |ends| (ends.low, ends.high));
         Some((way, Rate { median, low, high }))
     };
     let mut rates: Vec<(Way, Rate)> = document.cases.iter().filter_map(of).collect();

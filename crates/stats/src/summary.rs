@@ -47,6 +47,13 @@ pub struct Summary {
     pub outliers: u64,
 }
 
+impl Summary {
+    /// The 95 % confidence interval of `median_bytes_per_s`; `None` with fewer than 6 blocks.
+    pub fn rate_interval(&self) -> Option<Interval> {
+        self.median_interval_ns.map(|ends| ends.rate_of(self.median_bytes_per_s * self.median_ns))
+    }
+}
+
 /// The summary of a case's blocks; `None` without blocks, or if one of them holds no measurement
 /// ([`Block::is_measured`]).
 pub fn summarize(blocks: &[Block]) -> Option<Summary> {
