@@ -18,6 +18,8 @@ use stats::flag::NOISY;
 use stats::interval::{median, range};
 use stats::units::carried;
 
+use crate::matrix_analysis::MatrixFigures;
+
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;
 /// A GPU that multiplies matrices in double precision at less than this part of single precision's rate is made for the latter: others have a half, or all of it.
@@ -31,7 +33,7 @@ pub fn kernels(document: &Document) -> Vec<KernelFigures> {
     let pairs = pairs(matrix);
     let tests = pairs.len() * document.kernels.len();
     let figures = |kernel: &KernelFigures| {
-        let places = all_places(matrix).filter_map(|place| figure(document, matrix, kernel, place)).collect();
+        let places = matrix.places().filter_map(|place| figure(document, matrix, kernel, place)).collect();
         let loss = |pair: &Pair| loss(document, matrix, kernel, pair, tests);
         KernelFigures { places, losses: pairs.iter().filter_map(loss).collect(), ..kernel.clone() }
     };
@@ -45,11 +47,6 @@ fn matrix(document: &Document) -> Option<&Matrix> {
 
 /// A row and a column.
 type Place = (usize, usize);
-
-fn all_places(matrix: &Matrix) -> impl Iterator<Item = Place> {
-    let columns = matrix.columns.len();
-    (0..matrix.rows.len()).flat_map(move |row| (0..columns).map(move |column| (row, column)))
-}
 
 /// Two places of one GPU, or of one row of cores.
 struct Pair {

@@ -77,6 +77,9 @@ impl CellFigure {
 
 /// A matrix's figures, of which its document holds the ranks' blocks.
 pub trait MatrixFigures {
+    /// Its rows and columns, row by row.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)>;
+
     /// The planes of its figures, in the order of the document's cases.
     fn planes(&self, document: &Document) -> Vec<Plane>;
 
@@ -89,6 +92,11 @@ pub trait MatrixFigures {
 }
 
 impl MatrixFigures for Matrix {
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let columns = self.columns.len();
+        (0..self.rows.len()).flat_map(move |row| (0..columns).map(move |column| (row, column)))
+    }
+
     fn planes(&self, document: &Document) -> Vec<Plane> {
         let has = |case: &&Case| {
             let mine = |result: &RankResult| self.rows.iter().any(|row| row.ranks.contains(result.rank));
@@ -98,8 +106,7 @@ impl MatrixFigures for Matrix {
     }
 
     fn why_none(&self, document: &Document, plane: &Plane) -> Option<String> {
-        let places = (0..self.rows.len()).flat_map(|row| (0..self.columns.len()).map(move |column| (row, column)));
-        let mut cells = places.filter_map(|(row, column)| self.cell(document, plane, row, column));
+        let mut cells = self.places().filter_map(|(row, column)| self.cell(document, plane, row, column));
         let why = cells.next()?.err()?;
         cells.all(|cell| cell.as_ref().err() == Some(&why)).then_some(why)
     }

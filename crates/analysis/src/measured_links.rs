@@ -113,28 +113,21 @@ fn largest(planes: Vec<Plane>) -> Vec<Plane> {
 }
 
 fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Vec<MeasuredLink>) {
-    for row in 0..matrix.rows.len() {
-        for column in 0..matrix.columns.len() {
-            let Some(Ok(cell)) = matrix.cell(document, plane, row, column) else { continue };
-            if matrix.is_own(row, column) {
-                continue;
-            }
-            let Some((from, to)) = ends(document, matrix, row, column) else { continue };
-            let CellFigure { median, interval, .. } = cell;
-            keep(
-                links,
-                MeasuredLink {
-                    from,
-                    to,
-                    direction: plane.direction,
-                    is_time: plane.is_time(),
-                    bytes: plane.range_bytes.unwrap_or(plane.bytes),
-                    alone: Some(Measured { value: median, interval }),
-                    at_once: None,
-                    is_below: false,
-                },
-            );
-        }
+    for (row, column) in matrix.places().filter(|(row, column)| !matrix.is_own(*row, *column)) {
+        let Some(Ok(cell)) = matrix.cell(document, plane, row, column) else { continue };
+        let Some((from, to)) = ends(document, matrix, row, column) else { continue };
+        let CellFigure { median, interval, .. } = cell;
+        let link = MeasuredLink {
+            from,
+            to,
+            direction: plane.direction,
+            is_time: plane.is_time(),
+            bytes: plane.range_bytes.unwrap_or(plane.bytes),
+            alone: Some(Measured { value: median, interval }),
+            at_once: None,
+            is_below: false,
+        };
+        keep(links, link);
     }
 }
 

@@ -58,9 +58,8 @@ fn behind(all: &[Compared]) -> Vec<Vec<bool>> {
 
 /// The pairs of a plane, and each GPU with itself.
 fn compared_pairs(document: &Document, matrix: &Matrix, plane: Plane) -> [Compared; 2] {
-    let cells = (0..matrix.rows.len()).flat_map(|row| (0..matrix.columns.len()).map(move |column| (row, column)));
     let named = |own: bool| -> Vec<Named> {
-        let cells = cells.clone().filter(|(row, column)| matrix.is_own(*row, *column) == own);
+        let cells = matrix.places().filter(|(row, column)| matrix.is_own(*row, *column) == own);
         let name = |row: usize, column: usize| match own {
             true => name_of_gpu(matrix, row),
             false => format!("{} {}", matrix.rows[row].name, matrix.columns[column].name),
