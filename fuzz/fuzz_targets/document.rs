@@ -12,7 +12,7 @@ use analysis::run::Run;
 use libfuzzer_sys::fuzz_target;
 use render::export::{Form, any, result};
 use render::html::html;
-use report::Document;
+use report::{Document, SavedDocument};
 use report::block::{BlockTime, NoBlock};
 use report::document::Tool;
 

@@ -9,7 +9,7 @@ use analysis::import::{About, ProgramOutput, Program, import};
 use analysis::imported::run;
 use libfuzzer_sys::fuzz_target;
 use render::export::{Form, imported};
-use report::ImportedDocument;
+use report::{ImportedDocument, SavedDocument};
 use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {

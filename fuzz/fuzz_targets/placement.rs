@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use render::terminal::{Style, place};
 use report::json::json_value;
-use report::{PlaceDocument, TrialDocument};
+use report::{PlaceDocument, SavedDocument, TrialDocument};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(document) = PlaceDocument::from_json(bytes) {

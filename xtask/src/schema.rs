@@ -14,7 +14,7 @@ const OF_THE_BINARY: &str = "schemas::tests::the_committed_schemas_are_the_gener
 
 /// Every schema of the libraries: where its file lies in the repository, and its text.
 pub fn all() -> Vec<(PathBuf, String)> {
-    let of = |crate_name: &str, schemas: Vec<(&'static str, String)>| -> Vec<(PathBuf, String)> {
+    let of = |crate_name: &str, schemas: Vec<(String, String)>| -> Vec<(PathBuf, String)> {
         let folder = Path::new("crates").join(crate_name).join("schema");
         schemas.into_iter().map(|(name, text)| (folder.join(name), text)).collect()
     };

@@ -3,7 +3,7 @@
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
 use report::result::BlockSample;
-use report::{Document, ImportedDocument, MpiDocument, TrialDocument, schema_of};
+use report::{Document, ImportedDocument, MpiDocument, SavedDocument, TrialDocument, schema_of};
 
 use crate::incomplete::Incomplete;
 use crate::run::{NoRun, Run};
@@ -55,9 +55,9 @@ impl<B: OfBlock> AnyDocument<B> {
     /// [`ReadError`]; what is of no kind is told as what is no result document.
     pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         match schema_of(bytes).as_deref() {
-            Some(report::trial::SCHEMA) => TrialDocument::from_json(bytes).map(|trial| Self::Trial(Box::new(trial))),
-            Some(report::mpi::SCHEMA) => MpiDocument::from_json(bytes).map(|mpi| Self::Mpi(Box::new(mpi))),
-            Some(report::imported::SCHEMA) => {
+            Some(TrialDocument::SCHEMA) => TrialDocument::from_json(bytes).map(|trial| Self::Trial(Box::new(trial))),
+            Some(MpiDocument::SCHEMA) => MpiDocument::from_json(bytes).map(|mpi| Self::Mpi(Box::new(mpi))),
+            Some(ImportedDocument::SCHEMA) => {
                 ImportedDocument::from_json(bytes).map(|imported| Self::Imported(Box::new(imported)))
             }
             _ => B::document(bytes).map(|document| Self::Result(Box::new(completed(document)))),

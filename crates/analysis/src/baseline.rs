@@ -14,8 +14,9 @@ use report::Document;
 use report::device::{Device, DeviceKind, Link, name_on_node};
 use report::document::Tool;
 use report::rank::Locality;
-use report::read::{ReadError, Wanted, read};
+use report::read::SavedDocument;
 use report::row::{Row, RowStatus};
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alpha::CONFIDENCE;
@@ -26,13 +27,6 @@ use stats::units::counted;
 
 use crate::column::within_id;
 use crate::run::other_ends;
-
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.baseline";
-/// The schema's major version.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 0;
 
 /// The fewest GPUs that a class is learned from.
 pub const LEAST_GPUS: usize = 8;
@@ -50,10 +44,8 @@ const LEAST_MARGIN: f64 = 0.03;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Baseline {
     /// Always `numabench.baseline`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -183,15 +175,9 @@ pub(crate) fn class_of<B>(document: &Document<B>, device: &Device, locality: Loc
     }
 }
 
-impl Baseline {
-    /// Reads a baseline of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        let writer = "numabench baseline -o FILE";
-        read(bytes, Wanted { schema: SCHEMA, major: SCHEMA_MAJOR, minor: SCHEMA_MINOR, writer }).map(|(read, _)| read)
-    }
+impl SavedDocument for Baseline {
+    const VERSION: Version = Version { schema: "numabench.baseline", major: 1, minor: 0 };
+    const WRITER: &'static str = "numabench baseline -o FILE";
 }
 
 /// Learns what is normal from the figures of several documents.
@@ -218,8 +204,8 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
         return Err(NotLearned::TooFew(too_few.join("; ")));
     }
     Ok(Baseline {
-        schema: SCHEMA.to_owned(),
-        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        schema: Baseline::SCHEMA.to_owned(),
+        schema_version: Baseline::VERSION.number(),
         tool,
         documents,
         normals,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use report::document::Tool;
 use stats::units::counted;
 
-use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, SCHEMA, schema_version};
+use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
 use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
 use crate::judge::{Basis, CasePair, ChangeVerdict, JudgedCase, judge};
@@ -114,8 +114,8 @@ pub fn compare(
         side.iter().map(|run| RunName { file: run.name.clone(), started_at: run.started_at.clone() }).collect()
     };
     Ok(Comparison {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: VERSION.schema.to_owned(),
+        schema_version: VERSION.number(),
         tool,
         summary: summary(&counts, &cases, found_from(&judged)),
         counts,

@@ -2,6 +2,7 @@
 //! here too.
 
 use report::document::Tool;
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::Interval;
@@ -11,21 +12,15 @@ use crate::figure::{Key, Unit};
 use crate::judge::{Basis, ChangeVerdict};
 use crate::node_changes::NodeChanges;
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.comparison";
-/// The schema's major version.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 3;
+/// The schema of this document.
+pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 3 };
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Always `numabench.comparison`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -126,9 +121,4 @@ pub struct Lacking {
     pub key: Key,
     /// Why there is no figure, where a document of that side says so; null where it does not have the case at all.
     pub reason: Option<String>,
-}
-
-/// `major.minor` of the schema this crate writes.
-pub fn schema_version() -> String {
-    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
 }

@@ -10,19 +10,13 @@ use report::Document;
 use report::device::Device;
 use report::document::Tool;
 use report::rank::Locality;
-use report::read::{ReadError, Wanted, read};
+use report::read::SavedDocument;
 use report::slower_twin::SlowerTwin;
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Baseline, Class, Normal, Value};
-
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.gate";
-/// The schema's major version.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 1;
 
 /// So many passes at most.
 pub const PASSES: usize = 3;
@@ -126,10 +120,8 @@ fn same(value: &Value, other: &Value) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Checked {
     /// Always `numabench.gate`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -174,16 +166,12 @@ pub struct PassFigure {
     pub bytes_per_s: f64,
 }
 
-impl Checked {
-    /// Reads what a check wrote, of this major version.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        let writer = "numabench check --bandwidth --json FILE";
-        read(bytes, Wanted { schema: SCHEMA, major: SCHEMA_MAJOR, minor: SCHEMA_MINOR, writer }).map(|(read, _)| read)
-    }
+impl SavedDocument for Checked {
+    const VERSION: Version = Version { schema: "numabench.gate", major: 1, minor: 1 };
+    const WRITER: &'static str = "numabench check --bandwidth --json FILE";
+}
 
+impl Checked {
     /// What was found on the node that `document`, the last pass, is of.
     pub fn new(
         document: &Document,
@@ -222,8 +210,8 @@ impl Checked {
         let causes = document.devices.iter().filter(|device| named.contains(&device.id));
         let causes = causes.map(|device| format!("{}: {}", device.id, words(device))).collect();
         Self {
-            schema: SCHEMA.to_owned(),
-            schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+            schema: Self::SCHEMA.to_owned(),
+            schema_version: Self::VERSION.number(),
             tool: document.tool.clone(),
             started_at: document.started_at.clone(),
             host: document.environment.hostname.clone(),

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use report::document::Tool;
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alpha::ALPHA;
@@ -17,21 +18,15 @@ use crate::conditions::{Differing, differing};
 use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.history";
-/// The schema's major version.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 2;
+/// The schema of this document.
+pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 2 };
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     /// Always `numabench.history`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -141,8 +136,8 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     }
     steps.sort_by(|a, b| b.first_after.cmp(&a.first_after).then(a.key.cmp(&b.key)));
     History {
-        schema: SCHEMA.to_owned(),
-        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        schema: VERSION.schema.to_owned(),
+        schema_version: VERSION.number(),
         tool,
         runs: runs.len() as u32,
         series: series.len() as u32,

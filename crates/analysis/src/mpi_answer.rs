@@ -193,6 +193,8 @@ fn advice(memory: &MpiDeviceMemory, document: &MpiDocument) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use report::SavedDocument;
+
     use super::*;
 
     #[test]

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use report::document::Tool;
+use report::versioned::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::median;
@@ -18,21 +19,15 @@ use crate::gate::PASSES;
 use crate::node_run::{NodeRun, PlaceFigure};
 use crate::node_settings::{NodeSetting, SettingCounts, settings};
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.nodes";
-/// The schema's major version.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version.
-pub const SCHEMA_MINOR: u32 = 1;
+/// The schema of this document.
+pub const VERSION: Version = Version { schema: "numabench.nodes", major: 1, minor: 1 };
 
 /// Several nodes, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Nodes {
     /// Always `numabench.nodes`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -187,8 +182,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     }
     rows.sort_by_key(|row| (std::cmp::Reverse(row.mark), row.trouble.is_empty(), !row.is_unlike_most()));
     Nodes {
-        schema: SCHEMA.to_owned(),
-        schema_version: format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}"),
+        schema: VERSION.schema.to_owned(),
+        schema_version: VERSION.number(),
         tool,
         simulated: runs.iter().find_map(|run| run.simulated.clone()),
         columns,

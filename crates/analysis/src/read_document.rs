@@ -3,11 +3,11 @@
 use report::block::BlockTime;
 use report::read::{OfBlock, ReadError};
 use report::result::BlockSample;
-use report::{DoctorDocument, PlaceDocument, doctor, place, schema_of};
+use report::{DoctorDocument, PlaceDocument, SavedDocument, schema_of};
 
 use crate::any_document::AnyDocument;
 use crate::checked;
-use crate::gate::{self, Checked};
+use crate::gate::Checked;
 use crate::node_run::{NodeRun, of_check, of_doctor, of_document};
 use crate::run::{NoRun, Run};
 
@@ -31,9 +31,13 @@ impl<B: OfBlock> ReadDocument<B> {
     /// [`ReadError`]: it is another document, or none.
     pub fn from_json(bytes: &[u8], also: &[&str]) -> Result<Self, ReadError> {
         match schema_of(bytes).as_deref().filter(|schema| also.contains(schema)) {
-            Some(gate::SCHEMA) => Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked))),
-            Some(doctor::SCHEMA) => DoctorDocument::from_json(bytes).map(|document| Self::Doctor(Box::new(document))),
-            Some(place::SCHEMA) => PlaceDocument::from_json(bytes).map(|document| Self::Place(Box::new(document))),
+            Some(Checked::SCHEMA) => Checked::from_json(bytes).map(|checked| Self::Checked(Box::new(checked))),
+            Some(DoctorDocument::SCHEMA) => {
+                DoctorDocument::from_json(bytes).map(|document| Self::Doctor(Box::new(document)))
+            }
+            Some(PlaceDocument::SCHEMA) => {
+                PlaceDocument::from_json(bytes).map(|document| Self::Place(Box::new(document)))
+            }
             _ => AnyDocument::from_json(bytes).map(Self::WithFigures),
         }
     }

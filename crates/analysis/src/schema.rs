@@ -1,10 +1,11 @@
 //! The JSON Schemas of the documents made here, generated from their types and committed in `crates/analysis/schema`, as `report`'s are.
 
-use report::schema::text;
+use report::SavedDocument;
+use report::schema::file;
 
-use crate::baseline::{self, Baseline};
+use crate::baseline::Baseline;
 use crate::comparison::{self, Comparison};
-use crate::gate::{self, Checked};
+use crate::gate::Checked;
 use crate::history::{self, History};
 use crate::nodes::{self, Nodes};
 
@@ -18,19 +19,13 @@ pub const COMMITTED: [(&str, &str); 5] = [
 ];
 
 /// The name of each schema's file, and its text.
-pub fn all() -> [(&'static str, String); 5] {
-    let comparison = text::<Comparison>(comparison::SCHEMA, comparison::SCHEMA_MAJOR, "two sides of runs, compared");
-    let baseline = text::<Baseline>(baseline::SCHEMA, baseline::SCHEMA_MAJOR, "what is normal for a class of hardware");
-    let gate = text::<Checked>(gate::SCHEMA, gate::SCHEMA_MAJOR, "what check --bandwidth found of a node");
-    let history = text::<History>(history::SCHEMA, history::SCHEMA_MAJOR, "step changes over many runs");
-    let nodes =
-        text::<Nodes>(nodes::SCHEMA, nodes::SCHEMA_MAJOR, "nodes side by side, and which are unlike the others");
+pub fn all() -> [(String, String); 5] {
     [
-        ("comparison-v1.json", comparison),
-        ("baseline-v1.json", baseline),
-        ("gate-v1.json", gate),
-        ("history-v1.json", history),
-        ("nodes-v1.json", nodes),
+        file::<Comparison>(comparison::VERSION, "two sides of runs, compared"),
+        file::<Baseline>(Baseline::VERSION, "what is normal for a class of hardware"),
+        file::<Checked>(Checked::VERSION, "what check --bandwidth found of a node"),
+        file::<History>(history::VERSION, "step changes over many runs"),
+        file::<Nodes>(nodes::VERSION, "nodes side by side, and which are unlike the others"),
     ]
 }
 
@@ -41,7 +36,7 @@ mod tests {
     #[test]
     fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
         for (name, text) in all() {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + &name;
             let committed = std::fs::read_to_string(&path)?;
             assert!(
                 committed == text,

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use analysis::baseline::{Baseline, Value, values};
 use analysis::gate::{Checked, Decision, Gate, PASSES, decide};
 use analysis::slower_twins::slower_memory;
-use report::Document;
 use report::slower_twin::SlowerTwin;
+use report::{Document, SavedDocument};
 
 use crate::documents;
 use crate::exit::Exit;

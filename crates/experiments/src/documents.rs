@@ -12,14 +12,14 @@ use std::thread;
 use std::time::SystemTime;
 
 use analysis::any_document::{AnyDocument, DocumentKind};
-use analysis::gate;
+use analysis::gate::Checked;
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
 use analysis::run::Run;
 use report::block::{BlockTime, NoBlock};
 use report::read::{OfBlock, ReadError};
 use report::timestamp::rfc3339_utc;
-use report::{Document, doctor, place};
+use report::{DoctorDocument, Document, PlaceDocument, SavedDocument};
 
 use crate::fault::Fault;
 
@@ -106,7 +106,7 @@ impl Documents<'_> {
     /// # Errors
     /// As [`Self::each_result`].
     pub fn each_run(self) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
-        let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[gate::SCHEMA]);
+        let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[Checked::SCHEMA]);
         self.each(read, |name, document| Ok((document.run(name)?, document.node_runs())))
     }
 
@@ -134,7 +134,9 @@ impl Documents<'_> {
     /// # Errors
     /// As [`Self::each_result`].
     pub fn each_shown(self) -> Result<Vec<(String, ReadDocument)>, Fault> {
-        let read = |bytes: &[u8]| ReadDocument::from_json(bytes, &[gate::SCHEMA, doctor::SCHEMA, place::SCHEMA]);
+        let read = |bytes: &[u8]| {
+            ReadDocument::from_json(bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA, PlaceDocument::SCHEMA])
+        };
         self.each(read, |name, document| Ok((name.to_owned(), document)))
     }
 
@@ -204,7 +206,7 @@ impl Documents<'_> {
 /// It cannot be read, or says nothing of a node.
 pub fn node_runs_of(file: &Path) -> Result<Vec<NodeRun>, Unusable> {
     let bytes = topo::read_input(file, MOST_BYTES)?;
-    match ReadDocument::<NoBlock>::from_json(&bytes, &[gate::SCHEMA, doctor::SCHEMA])? {
+    match ReadDocument::<NoBlock>::from_json(&bytes, &[Checked::SCHEMA, DoctorDocument::SCHEMA])? {
         ReadDocument::WithFigures(kept) if kept.kind() != DocumentKind::Result => {
             Err(format!("a document of kind {} says nothing of a node", kept.kind().name()).into())
         }

@@ -7,10 +7,11 @@ use experiments::document::rank_part::RankPart;
 use experiments::document::{DocumentState, nodes};
 use experiments::supervised::SupervisedRun;
 use placement::Membind as MembindAsked;
+use report::SavedDocument;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, SCHEMA, schema_version};
+use report::document::{Document, Level, Message};
 use report::laplace::{Laplace, LaplaceWay};
 use report::launch::Launch;
 use report::outlier_node::not_judged;
@@ -55,8 +56,8 @@ pub(crate) fn document(
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
     sizes.dedup();
     let mut document = Document {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: Document::SCHEMA.to_owned(),
+        schema_version: Document::VERSION.number(),
         tool: run.origin.tool.clone(),
         command: "laplace".to_owned(),
         argv: run.origin.argv.clone(),

@@ -30,26 +30,21 @@ pub const COMMITTED: [(&str, &str); 3] = [
 
 #[cfg(test)]
 mod tests {
-    use report::schema::text;
+    use report::schema::file;
     use report::versioned::Versioned;
 
     use super::*;
     use check::document::{CHECK, Document as Check};
 
-    /// The schema of a document of this version.
-    fn schema_of<T: JsonSchema>(version: Version, what: &str) -> String {
-        text::<Versioned<T>>(version.schema, version.major, what)
-    }
-
     /// Writes them where `cargo xtask schema` asks for that.
     #[test]
     fn the_committed_schemas_are_the_generated_ones() -> Result<(), std::io::Error> {
         for (name, text) in [
-            ("topology-v1.json", schema_of::<topo::Survey>(TOPOLOGY, "a machine: what topo shows of it")),
-            ("topology-diff-v1.json", schema_of::<Differences>(DIFFERENCES, "what is different between two machines")),
-            ("check-v1.json", schema_of::<Check<'static>>(CHECK, "whether ranks of a node are well placed")),
+            file::<Versioned<topo::Survey>>(TOPOLOGY, "a machine: what topo shows of it"),
+            file::<Versioned<Differences>>(DIFFERENCES, "what is different between two machines"),
+            file::<Versioned<Check<'static>>>(CHECK, "whether ranks of a node are well placed"),
         ] {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + &name;
             if std::env::var_os("NUMABENCH_WRITE_SCHEMAS").is_some() {
                 std::fs::write(&path, &text)?;
             }

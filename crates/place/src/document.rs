@@ -6,10 +6,10 @@ use std::time::Duration;
 use launchers::{Dialect, Situation, Starter, say};
 use placement::nic::{self, NearNic};
 use placement::{Closeness, GpuList, Selection, Strategy, TargetId};
-use report::PlaceDocument;
 use report::document::Tool;
-use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic, SCHEMA, schema_version};
+use report::place::{Candidate, Line, Machine, Place, PlacedGpu, PlacedNic};
 use report::rank::Locality;
+use report::{PlaceDocument, SavedDocument};
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
@@ -49,8 +49,8 @@ pub fn build(
     let mut notes = recommended.notes.clone();
     notes.extend(found.notes.iter().cloned());
     PlaceDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: PlaceDocument::SCHEMA.to_owned(),
+        schema_version: PlaceDocument::VERSION.number(),
         tool: command.tool,
         argv: command.argv,
         started_at: command.started_at,

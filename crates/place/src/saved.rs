@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use placement::{NodePlaces, Strategy, Target, TargetId};
-use report::PlaceDocument;
 use report::place::Place;
 use report::read::ReadError;
+use report::{PlaceDocument, SavedDocument};
 use stats::IdSet;
 use topo::{InputError, Topology};
 

@@ -5,11 +5,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use analysis::any_document::AnyDocument;
-use analysis::gate::{self, Checked};
+use analysis::gate::Checked;
 use analysis::{node_run, nodes};
 use render::html;
-use report::place::{self, PlaceDocument};
 use report::result::BlockSample;
+use report::{PlaceDocument, SavedDocument};
 
 /// The pictures, each of a document, or of a folder of documents, by the beginning of its title in the report of them.
 const PICTURES: [(&str, &str, &str); 23] = [
@@ -42,7 +42,7 @@ type Pictures = Vec<(String, String)>;
 
 /// The pictures of a document's report.
 fn of_document(bytes: &[u8]) -> Result<Pictures, Box<dyn Error>> {
-    if report::schema_of(bytes).as_deref() == Some(place::SCHEMA) {
+    if report::schema_of(bytes).as_deref() == Some(PlaceDocument::SCHEMA) {
         return Ok(html::place_pictures(&PlaceDocument::from_json(bytes)?));
     }
     Ok(match AnyDocument::<BlockSample>::from_json(bytes)? {
@@ -63,7 +63,7 @@ fn of_folder(folder: &Path) -> Result<Pictures, Box<dyn Error>> {
         let bytes = std::fs::read(file)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match report::schema_of(&bytes).as_deref() {
-            Some(gate::SCHEMA) => checked.push(Checked::from_json(&bytes)?),
+            Some(Checked::SCHEMA) => checked.push(Checked::from_json(&bytes)?),
             _ => match AnyDocument::<BlockSample>::from_json(&bytes)? {
                 AnyDocument::Result(document) => runs.push((name, *document)),
                 other => return Err(format!("{name}: {:?}", other.kind()).into()),

@@ -9,13 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::document::{Status, Tool};
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.imported";
-/// The schema's major version: a reader refuses another.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 0;
-
 /// What every such document says of itself.
 pub const NOT_VERIFIED: &str = "Not verified by numabench: placement was not seen, bytes were not compared, and there is one figure a case without its repetitions.";
 
@@ -23,10 +16,8 @@ pub const NOT_VERIFIED: &str = "Not verified by numabench: placement was not see
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedDocument {
     /// Always `numabench.imported`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it: the importer, which measured nothing.
     pub tool: Tool,
@@ -130,11 +121,6 @@ pub enum ImportedStatus {
     #[serde(other, skip_serializing)]
     #[schemars(skip)]
     Newer,
-}
-
-/// `major.minor` of the schema this crate writes.
-pub fn schema_version() -> String {
-    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
 }
 
 impl ImportedDocument {

@@ -10,7 +10,7 @@
 //! * `imported` the document v1 of `numabench import`: another program's figures;
 //! * `doctor` the document v1 of `numabench doctor`: a node's settings;
 //! * `conditions` what a GPU was under while it was measured;
-//! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one before another crate's content;
+//! * `schema` their JSON Schemas, committed and compared; `versioned` the name and version of one, and both before another crate's content;
 //! * `read` a document from bytes, refusing what is not one; `json` a document to bytes;
 //! * `sink` a file that always holds a whole document.
 //!
@@ -64,4 +64,5 @@ pub use imported::ImportedDocument;
 pub use known::Known;
 pub use mpi::MpiDocument;
 pub use place::PlaceDocument;
+pub use read::SavedDocument;
 pub use trial::TrialDocument;

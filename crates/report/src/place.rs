@@ -12,21 +12,12 @@ use stats::{IdSet, PciAddress};
 use crate::document::{Platform, Tool};
 use crate::rank::Locality;
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.place";
-/// The schema's major version: a reader refuses another.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 1;
-
 /// What `numabench place` says of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceDocument {
     /// Always `numabench.place`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -228,11 +219,6 @@ pub struct Line {
     pub cannot: Option<String>,
     /// What else is to be known of it.
     pub remarks: Vec<String>,
-}
-
-/// `major.minor` of the schema this crate writes.
-pub fn schema_version() -> String {
-    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
 }
 
 #[cfg(test)]

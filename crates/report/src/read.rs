@@ -2,18 +2,13 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::Document;
 use crate::block::{BlockTime, NoBlock};
 use crate::device::DeviceKind;
-use crate::doctor::{self, DoctorDocument};
-use crate::document;
 use crate::header::Header;
-use crate::imported::{self, ImportedDocument};
-use crate::mpi::{self, MpiDocument};
-use crate::place::{self, PlaceDocument};
 use crate::result::BlockSample;
 use crate::rows::rows;
-use crate::trial::{self, TrialDocument};
+use crate::versioned::Version;
+use crate::{DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, TrialDocument};
 
 /// The bytes are not a document that can be read.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +23,7 @@ pub enum ReadError {
     },
     /// JSON of something else.
     #[error(
-        "this is JSON, but no {} document (its `schema` is {found}): give a file that `{}` wrote", .wanted.schema, .wanted.writer
+        "this is JSON, but no {} document (its `schema` is {found}): give a file that `{}` wrote", .wanted.version.schema, .wanted.writer
     )]
     NotADocument {
         /// What was to be read.
@@ -37,7 +32,7 @@ pub enum ReadError {
         found: String,
     },
     /// A version that cannot be parsed.
-    #[error("the document's schema_version is {found}; it must be major.minor, e.g. {}.{}", .wanted.major, .wanted.minor)]
+    #[error("the document's schema_version is {found}; it must be major.minor, e.g. {}.{}", .wanted.version.major, .wanted.version.minor)]
     BadVersion {
         /// What was to be read.
         wanted: Wanted,
@@ -46,7 +41,7 @@ pub enum ReadError {
     },
     /// A newer major version.
     #[error(
-        "the document follows schema {found}; this numabench reads {}.x: read it with the numabench that wrote it, or a newer one", .wanted.major
+        "the document follows schema {found}; this numabench reads {}.x: read it with the numabench that wrote it, or a newer one", .wanted.version.major
     )]
     OtherMajor {
         /// What was to be read.
@@ -64,7 +59,7 @@ pub enum ReadError {
     },
     /// A newer minor version with something this program cannot read over.
     #[error(
-        "the document follows schema {version}, newer than the {}.{} known here, and has something unknown to it ({fault}): use a newer numabench", .wanted.major, .wanted.minor
+        "the document follows schema {version}, newer than the {}.{} known here, and has something unknown to it ({fault}): use a newer numabench", .wanted.version.major, .wanted.version.minor
     )]
     NewerMinor {
         /// What was to be read.
@@ -79,66 +74,62 @@ pub enum ReadError {
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its schema's name.
-    pub schema: &'static str,
-    /// The major version that is read.
-    pub major: u32,
-    /// The minor version that is written.
-    pub minor: u32,
+    /// Its schema: the major version that is read, the minor one that is written.
+    pub version: Version,
     /// The command that writes it.
     pub writer: &'static str,
 }
 
-const RESULT: Wanted = Wanted {
-    schema: document::SCHEMA,
-    major: document::SCHEMA_MAJOR,
-    minor: document::SCHEMA_MINOR,
-    writer: "numabench pingpong --json FILE",
-};
+/// A document that is read back.
+pub trait SavedDocument: DeserializeOwned {
+    /// Its schema.
+    const VERSION: Version;
+    /// The command that writes it.
+    const WRITER: &'static str;
+    /// Its schema's name, by which a reader knows it.
+    const SCHEMA: &'static str = Self::VERSION.schema;
 
-const PLACE: Wanted = Wanted {
-    schema: place::SCHEMA,
-    major: place::SCHEMA_MAJOR,
-    minor: place::SCHEMA_MINOR,
-    writer: "numabench place --json FILE",
-};
-
-const TRIAL: Wanted = Wanted {
-    schema: trial::SCHEMA,
-    major: trial::SCHEMA_MAJOR,
-    minor: trial::SCHEMA_MINOR,
-    writer: "numabench trial --json FILE",
-};
-
-const MPI: Wanted = Wanted {
-    schema: mpi::SCHEMA,
-    major: mpi::SCHEMA_MAJOR,
-    minor: mpi::SCHEMA_MINOR,
-    writer: "numabench mpi --json FILE",
-};
-
-const DOCTOR: Wanted = Wanted {
-    schema: doctor::SCHEMA,
-    major: doctor::SCHEMA_MAJOR,
-    minor: doctor::SCHEMA_MINOR,
-    writer: "numabench doctor --json FILE",
-};
-
-const IMPORTED: Wanted = Wanted {
-    schema: imported::SCHEMA,
-    major: imported::SCHEMA_MAJOR,
-    minor: imported::SCHEMA_MINOR,
-    writer: "numabench import PROGRAM FILE -o FILE",
-};
-
-impl Document {
     /// Reads a document of this major version, of an older or newer minor one too.
     ///
     /// # Errors
     /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+    fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
+        read(bytes, Wanted { version: Self::VERSION, writer: Self::WRITER }).map(|(document, _)| document)
+    }
+}
+
+impl SavedDocument for Document {
+    const VERSION: Version = Version { schema: "numabench.result", major: 1, minor: 5 };
+    const WRITER: &'static str = "numabench pingpong --json FILE";
+
+    fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
         OfBlock::document(bytes)
     }
+}
+
+impl SavedDocument for PlaceDocument {
+    const VERSION: Version = Version { schema: "numabench.place", major: 1, minor: 1 };
+    const WRITER: &'static str = "numabench place --json FILE";
+}
+
+impl SavedDocument for TrialDocument {
+    const VERSION: Version = Version { schema: "numabench.trial", major: 1, minor: 2 };
+    const WRITER: &'static str = "numabench trial --json FILE";
+}
+
+impl SavedDocument for MpiDocument {
+    const VERSION: Version = Version { schema: "numabench.mpi", major: 1, minor: 3 };
+    const WRITER: &'static str = "numabench mpi --json FILE";
+}
+
+impl SavedDocument for DoctorDocument {
+    const VERSION: Version = Version { schema: "numabench.doctor", major: 1, minor: 0 };
+    const WRITER: &'static str = "numabench doctor --json FILE";
+}
+
+impl SavedDocument for ImportedDocument {
+    const VERSION: Version = Version { schema: "numabench.imported", major: 1, minor: 0 };
+    const WRITER: &'static str = "numabench import PROGRAM FILE -o FILE";
 }
 
 /// What is kept of a block. Documents are read by a function for each, so that the code of reading is compiled in this crate, for speed, and once.
@@ -171,7 +162,8 @@ impl OfBlock for NoBlock {
 impl<B: DeserializeOwned> Document<B> {
     /// The same, keeping of each block what `B` is.
     pub(crate) fn with_blocks_of(bytes: &[u8]) -> Result<Self, ReadError> {
-        let (mut document, minor): (Self, u32) = read(bytes, RESULT)?;
+        let wanted = Wanted { version: Document::VERSION, writer: Document::WRITER };
+        let (mut document, minor): (Self, u32) = read(bytes, wanted)?;
         if minor == 0 {
             document.complete_from_1_0();
         }
@@ -190,56 +182,6 @@ impl<B: DeserializeOwned> Document<B> {
         for device in self.devices.iter_mut().filter(|device| device.kind == DeviceKind::Gpu) {
             device.pci_address = device.id.parse().ok();
         }
-    }
-}
-
-impl PlaceDocument {
-    /// Reads a placement document of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        read(bytes, PLACE).map(|(document, _)| document)
-    }
-}
-
-impl TrialDocument {
-    /// Reads a trial document of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        read(bytes, TRIAL).map(|(document, _)| document)
-    }
-}
-
-impl MpiDocument {
-    /// Reads a document of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        read(bytes, MPI).map(|(document, _)| document)
-    }
-}
-
-impl DoctorDocument {
-    /// Reads a document of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        read(bytes, DOCTOR).map(|(document, _)| document)
-    }
-}
-
-impl ImportedDocument {
-    /// Reads a document of this major version, of an older or newer minor one too.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
-        read(bytes, IMPORTED).map(|(document, _)| document)
     }
 }
 
@@ -265,20 +207,17 @@ pub fn any<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
 }
 
 /// A document of this kind, and the minor version it follows.
-///
-/// # Errors
-/// [`ReadError`].
-pub fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
+fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32), ReadError> {
     let header = Header::of(bytes).map_err(|fault| ReadError::NotJson { wanted, fault })?;
     let shown = |value: Option<serde_json::Value>| value.map_or("missing".into(), |value| value.to_string());
-    if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(wanted.schema) {
+    if header.schema.as_ref().and_then(|schema| schema.as_str()) != Some(wanted.version.schema) {
         return Err(ReadError::NotADocument { wanted, found: shown(header.schema) });
     }
     let Some((major, minor)) = header.schema_version.as_ref().and_then(|v| v.as_str()).and_then(parse_version) else {
         return Err(ReadError::BadVersion { wanted, found: shown(header.schema_version) });
     };
     let version = format!("{major}.{minor}");
-    if major != wanted.major {
+    if major != wanted.version.major {
         return Err(ReadError::OtherMajor { wanted, found: version });
     }
     // Text that is known to be UTF-8 is read faster: the parser does not look at every name and every word again.
@@ -288,7 +227,7 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Wanted) -> Result<(T, u32
     })?;
     let read = serde_json::from_str(text).map_err(|fault| match fault.is_data() {
         false => ReadError::NotJson { wanted, fault },
-        true if minor > wanted.minor => ReadError::NewerMinor { wanted, version, fault },
+        true if minor > wanted.version.minor => ReadError::NewerMinor { wanted, version, fault },
         true => ReadError::Malformed { version, fault },
     })?;
     Ok((read, minor))

@@ -7,12 +7,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::doctor::{self, DoctorDocument};
-use crate::document::{self, Document};
-use crate::imported::{self, ImportedDocument};
-use crate::mpi::{self, MpiDocument};
-use crate::place::{self, PlaceDocument};
-use crate::trial::{self, TrialDocument};
+use crate::versioned::Version;
+use crate::{DoctorDocument, Document, ImportedDocument, MpiDocument, PlaceDocument, SavedDocument, TrialDocument};
 
 /// The name of each schema's file, and its text as committed: what [`all`] gives, without the code that makes it.
 pub const COMMITTED: [(&str, &str); 6] = [
@@ -25,34 +21,20 @@ pub const COMMITTED: [(&str, &str); 6] = [
 ];
 
 /// The name of each schema's file, and its text: JSON Schema draft 2020-12, keys in alphabetical order, newline at its end.
-pub fn all() -> [(&'static str, String); 6] {
-    let place = text::<PlaceDocument>(place::SCHEMA, place::SCHEMA_MAJOR, "places for the ranks of a node");
-    let trial = text::<TrialDocument>(trial::SCHEMA, trial::SCHEMA_MAJOR, "a program under several placements");
-    let mpi = text::<MpiDocument>(
-        mpi::SCHEMA,
-        mpi::SCHEMA_MAJOR,
-        "messages between ranks, and what MPI does with device memory",
-    );
-    let imported =
-        text::<ImportedDocument>(imported::SCHEMA, imported::SCHEMA_MAJOR, "figures that another program measured");
-    let doctor = text::<DoctorDocument>(doctor::SCHEMA, doctor::SCHEMA_MAJOR, "the settings of a node");
+pub fn all() -> [(String, String); 6] {
     [
-        ("result-v1.json", result()),
-        ("place-v1.json", place),
-        ("trial-v1.json", trial),
-        ("mpi-v1.json", mpi),
-        ("imported-v1.json", imported),
-        ("doctor-v1.json", doctor),
+        file::<Document>(Document::VERSION, "one run of numabench"),
+        file::<PlaceDocument>(PlaceDocument::VERSION, "places for the ranks of a node"),
+        file::<TrialDocument>(TrialDocument::VERSION, "a program under several placements"),
+        file::<MpiDocument>(MpiDocument::VERSION, "messages between ranks, and what MPI does with device memory"),
+        file::<ImportedDocument>(ImportedDocument::VERSION, "figures that another program measured"),
+        file::<DoctorDocument>(DoctorDocument::VERSION, "the settings of a node"),
     ]
 }
 
-/// The schema of the result document.
-pub fn result() -> String {
-    text::<Document>(document::SCHEMA, document::SCHEMA_MAJOR, "one run of numabench")
-}
-
-/// The schema of a document of this type, by this name and major version; also for documents of other crates.
-pub fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
+/// The name of the file of this schema, and its text, for documents of this type; also of other crates.
+pub fn file<T: JsonSchema>(version: Version, what: &str) -> (String, String) {
+    let Version { schema: name, major, .. } = version;
     // What this version writes: null where there is nothing. (A reader accepts less, and more.)
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<T>();
@@ -60,7 +42,7 @@ pub fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
     if let Some(root) = schema.as_object_mut() {
         root.insert("$id".into(), format!("urn:{name}:{major}").into());
         root.insert("title".into(), format!("{name} {major}: {what}").into());
-        // A type that serves several schemas cannot say which.
+        // Their values are of the schema, not of the type of these fields.
         let mut named = |field: &str, rule: &str, value: String| {
             if let Some(field) = root.get_mut("properties").and_then(|fields| fields.get_mut(field)?.as_object_mut()) {
                 field.entry(rule).or_insert(value.into());
@@ -70,7 +52,7 @@ pub fn text<T: JsonSchema>(name: &str, major: u32, what: &str) -> String {
         named("schema_version", "pattern", format!("^{major}\\.[0-9]+$"));
     }
     later_fields_are_not_required(&mut schema);
-    format!("{:#}\n", sorted(schema))
+    (format!("{}-v{major}.json", name.trim_start_matches("numabench.")), format!("{:#}\n", sorted(schema)))
 }
 
 /// A field that came with a minor version (`since`) is not required: documents of older minor versions follow this schema too.
@@ -112,7 +94,7 @@ mod tests {
     #[test]
     fn the_committed_schemas_are_the_generated_ones() -> Result<(), Box<dyn std::error::Error>> {
         for (name, text) in all() {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + name;
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/").to_owned() + &name;
             let committed = std::fs::read_to_string(&path)?;
             assert!(
                 committed == text,

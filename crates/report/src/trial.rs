@@ -13,21 +13,12 @@ use stats::{IdSet, PciAddress};
 
 use crate::document::{Status, Tool};
 
-/// The schema's name, in every document.
-pub const SCHEMA: &str = "numabench.trial";
-/// The schema's major version: a reader refuses another.
-pub const SCHEMA_MAJOR: u32 = 1;
-/// The schema's minor version: a reader accepts a larger one.
-pub const SCHEMA_MINOR: u32 = 2;
-
 /// One trial of a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialDocument {
     /// Always `numabench.trial`.
-    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// `major.minor` of the schema this document follows.
-    #[schemars(extend("pattern" = format!("^{SCHEMA_MAJOR}\\.[0-9]+$")))]
     pub schema_version: String,
     /// The program that wrote it.
     pub tool: Tool,
@@ -354,11 +345,6 @@ pub struct TrialRow {
     pub min: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
-}
-
-/// `major.minor` of the schema this crate writes.
-pub fn schema_version() -> String {
-    format!("{SCHEMA_MAJOR}.{SCHEMA_MINOR}")
 }
 
 impl TrialRank {

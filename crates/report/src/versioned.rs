@@ -1,16 +1,16 @@
-//! A version for documents whose content is another crate's type: the schema's name and version stand before what is said.
+//! The schema that a document follows, by name and version; and documents whose content is another crate's type: the two stand before what is said.
 //!
-//! The documents of this crate have these two fields in their own types, because they are read back.
+//! Documents that are read back have these two fields in their own types.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a document says of itself before anything else.
+/// A document's schema: what it says of itself before anything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The schema's name.
     pub schema: &'static str,
-    /// Its major version: a reader refuses a larger one.
+    /// Its major version: a reader refuses another.
     pub major: u32,
     /// Its minor version: a reader accepts a larger one.
     pub minor: u32,
@@ -30,8 +30,13 @@ pub struct Versioned<T> {
 }
 
 impl Version {
+    /// `major.minor`.
+    pub fn number(self) -> String {
+        format!("{}.{}", self.major, self.minor)
+    }
+
     /// This content as a document of this version.
     pub fn versioned<T>(self, content: T) -> Versioned<T> {
-        Versioned { schema: self.schema, schema_version: format!("{}.{}", self.major, self.minor), content }
+        Versioned { schema: self.schema, schema_version: self.number(), content }
     }
 }

@@ -1,12 +1,11 @@
 //! The trial document: what is known before the runs, and what follows from them.
 
 use experiments::Exit;
-use report::TrialDocument;
 use report::document::Status;
 use report::trial::{
-    SCHEMA, TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop,
-    TrialVerdict, schema_version,
+    TrialComparison, TrialMetric, TrialOutcome, TrialRow, TrialRun, TrialSettings, TrialStart, TrialStop, TrialVerdict,
 };
+use report::{SavedDocument, TrialDocument};
 use stats::interval::{median, median_interval};
 
 use crate::answer::{self, TrialAnswer};
@@ -88,8 +87,8 @@ pub(crate) fn build(facts: &TrialFacts<'_>, state: TrialState<'_>) -> TrialDocum
     let mut notes = variants.notes.clone();
     notes.extend(remarks(plan, state.runs));
     TrialDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: TrialDocument::SCHEMA.to_owned(),
+        schema_version: TrialDocument::VERSION.number(),
         tool: facts.trial.tool.clone(),
         argv: facts.trial.argv.clone(),
         started_at: facts.trial.started_at.clone(),

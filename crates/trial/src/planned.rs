@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 
 use experiments::document::Origin;
 use experiments::{Exit, Fault};
-use report::TrialDocument;
 use report::document::Tool;
-use report::trial::{SCHEMA_MINOR, TrialRun, TrialVariant, schema_version};
+use report::trial::{TrialRun, TrialVariant};
+use report::{SavedDocument, TrialDocument};
 use stats::units::counted;
 use topo::Topology;
 
@@ -96,11 +96,11 @@ impl PlannedTrial {
 pub fn read_before(name: &str, bytes: &[u8]) -> Result<TrialDocument, Fault> {
     let document = TrialDocument::from_json(bytes).map_err(|error| Fault::usage(format!("{name}: {error}")))?;
     let minor = document.schema_version.split_once('.').and_then(|(_, minor)| minor.parse::<u32>().ok());
-    if minor.is_some_and(|minor| minor > SCHEMA_MINOR) {
+    if minor.is_some_and(|minor| minor > TrialDocument::VERSION.minor) {
         return Err(Fault::usage(format!(
             "{name}: a newer numabench wrote it (schema {}, this one writes {}), and what only that one knows would be lost: take it up with that one",
             document.schema_version,
-            schema_version()
+            TrialDocument::VERSION.number()
         )));
     }
     Ok(document)

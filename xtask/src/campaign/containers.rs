@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use report::Document;
+use report::{Document, SavedDocument};
 
 use super::Field;
 use super::tried::{Random, Tally, run};

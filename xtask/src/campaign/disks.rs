@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use report::{Document, PlaceDocument};
+use report::{Document, PlaceDocument, SavedDocument};
 
 use super::Field;
 use super::tried::{Ended, Random, Tally, run};

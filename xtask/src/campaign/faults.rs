@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
-use report::Document;
 use report::document::Status;
+use report::{Document, SavedDocument};
 
 use super::Field;
 use super::tried::{Random, Tally, run};

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use report::Document;
+use report::{Document, SavedDocument};
 
 use super::Field;
 use super::tried::{Random, Tally};

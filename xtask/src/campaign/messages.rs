@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Result;
-use report::Document;
+use report::{Document, SavedDocument};
 use serde_json::Value;
 
 use super::Field;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use report::Document;
+use report::{Document, SavedDocument};
 use serde_json::Value;
 
 use super::Field;
@@ -193,7 +193,7 @@ fn try_stall(
 /// The exit code in a document that is whole, where that kind has one and its run has ended.
 fn exit_code(bytes: &[u8]) -> Result<Option<i64>> {
     let document: Value = serde_json::from_slice(bytes)?;
-    if document["schema"] == report::document::SCHEMA {
+    if document["schema"] == Document::SCHEMA {
         Document::from_json(bytes)?;
     }
     Ok(document["exit_code"].as_i64())

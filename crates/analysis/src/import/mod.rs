@@ -20,10 +20,10 @@ mod transferbench;
 
 use std::collections::BTreeMap;
 
+use report::SavedDocument;
 use report::document::{Status, Tool};
 use report::imported::{
-    ImportedCase, ImportedDocument, ImportedFact, ImportedFile, ImportedStatus, ImportedUnit, NOT_VERIFIED, SCHEMA,
-    schema_version,
+    ImportedCase, ImportedDocument, ImportedFact, ImportedFile, ImportedStatus, ImportedUnit, NOT_VERIFIED,
 };
 use stats::units::counted;
 
@@ -168,8 +168,8 @@ pub fn import(
     }
     let (started_at, started_at_source) = about.started_at;
     let mut document = ImportedDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: ImportedDocument::SCHEMA.to_owned(),
+        schema_version: ImportedDocument::VERSION.number(),
         tool: about.tool,
         argv: about.argv,
         program: program.name().to_owned(),

@@ -1,5 +1,6 @@
 //! What is said of adapters, of documents whose counts are given.
 
+use report::SavedDocument;
 use stats::interval::Interval;
 
 use super::*;

@@ -16,7 +16,8 @@ pub(crate) mod settings;
 pub mod verdict;
 
 use pingpong::{RunConfig, RunState, TimeSpent};
-use report::document::{Document, Level, Message, Platform, SCHEMA, Status, Tool, schema_version};
+use report::SavedDocument;
+use report::document::{Document, Level, Message, Platform, Status, Tool};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
 use report::settings::OrderAsked;
@@ -76,8 +77,8 @@ pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Doc
     let mut cases = cases::cases(facts, state, &ranks, &devices);
     bounds::withdraw(&mut devices, &ranks, &mut cases);
     let mut document = Document {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: Document::SCHEMA.to_owned(),
+        schema_version: Document::VERSION.number(),
         tool: facts.origin.tool.clone(),
         command: "pingpong".to_owned(),
         argv: facts.origin.argv.clone(),

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use engine::{Order, RunState, TimeSpent};
 use placement::{Target, TargetId};
-use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, Platform, SCHEMA, schema_version};
+use report::document::{Document, Level, Message, Platform};
 use report::environment::Environment;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::{Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
+use report::{Known, SavedDocument};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
@@ -54,8 +54,8 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
     let mut cases = all_cases(facts, state, &devices);
     bounds::withdraw(&mut devices, &ranks, &mut cases);
     let mut document = Document {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: Document::SCHEMA.to_owned(),
+        schema_version: Document::VERSION.number(),
         tool: facts.origin.tool.clone(),
         command: (*command).to_owned(),
         argv: facts.origin.argv.clone(),

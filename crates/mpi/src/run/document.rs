@@ -6,11 +6,11 @@ use analysis::mpi_answer;
 use experiments::Exit;
 use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
-use report::MpiDocument;
 use report::mpi::{
     MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPerByte,
-    MpiPlaced, MpiRank, MpiSettings, MpiWitness, SCHEMA, rows, schema_version,
+    MpiPlaced, MpiRank, MpiSettings, MpiWitness, rows,
 };
+use report::{MpiDocument, SavedDocument};
 use stats::alpha::CONFIDENCE;
 use stats::interval::{median, median_interval};
 
@@ -61,8 +61,8 @@ pub fn document(
     let pairs: Vec<MpiPair> = found.pairs.iter().map(|found| pair(found, &met.ranks)).collect();
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let mut document = MpiDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: MpiDocument::SCHEMA.to_owned(),
+        schema_version: MpiDocument::VERSION.number(),
         tool: origin.tool.clone(),
         argv: origin.argv.clone(),
         started_at: origin.began.started_at(),

@@ -6,7 +6,7 @@ use std::path::Path;
 use experiments::document::Origin;
 use experiments::driver::survey_of;
 use render::terminal::Style;
-use report::doctor::{DoctorDocument, SCHEMA, schema_version};
+use report::{DoctorDocument, SavedDocument};
 
 use crate::args::doctor::Doctor;
 use crate::exit::Exit;
@@ -31,8 +31,8 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let answer = doctor::answer(&checks);
     let exit = Exit::from_code(answer.exit_code);
     let document = DoctorDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: DoctorDocument::SCHEMA.to_owned(),
+        schema_version: DoctorDocument::VERSION.number(),
         tool,
         argv,
         started_at: began.started_at(),

@@ -12,9 +12,8 @@ mod scale;
 
 use analysis::any_document::AnyDocument;
 use analysis::measured_links::measured_links;
-use report::place::PlaceDocument;
 use report::read::ReadError;
-use report::{Document, MpiDocument};
+use report::{Document, MpiDocument, PlaceDocument, SavedDocument};
 
 use model::Node;
 use svg::Picture;
@@ -50,7 +49,7 @@ pub(crate) fn messages(document: &MpiDocument) -> Option<impl Fn(f64) -> Picture
 /// In words: it is no such document, or nothing of it can be drawn.
 pub fn svg_of_any(bytes: &[u8]) -> Result<String, String> {
     let unread = |error: ReadError| error.to_string();
-    if report::schema_of(bytes).as_deref() == Some(report::place::SCHEMA) {
+    if report::schema_of(bytes).as_deref() == Some(PlaceDocument::SCHEMA) {
         return svg_of_place(&PlaceDocument::from_json(bytes).map_err(unread)?);
     }
     match AnyDocument::from_json(bytes).map_err(unread)? {

@@ -77,6 +77,8 @@ mod tests {
     use report::doctor::Part;
     use report::document::Tool;
 
+    use report::SavedDocument;
+
     use super::*;
 
     fn check(name: &str, state: State, costs: bool) -> Check {
@@ -97,8 +99,8 @@ mod tests {
     #[test]
     fn the_answer_comes_first_then_what_costs_then_what_is_unknown_and_what_is_well_has_a_line() {
         let document = DoctorDocument {
-            schema: report::doctor::SCHEMA.to_owned(),
-            schema_version: report::doctor::schema_version(),
+            schema: DoctorDocument::SCHEMA.to_owned(),
+            schema_version: DoctorDocument::VERSION.number(),
             tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
             argv: Vec::new(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),

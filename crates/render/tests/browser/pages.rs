@@ -16,7 +16,7 @@ use report::place::{Candidate, Measured, MeasuredFinding, Place, PlaceDocument, 
 use report::result::Outcome;
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
-use report::{Document, Known, MpiDocument, TrialDocument};
+use report::{Document, Known, MpiDocument, SavedDocument, TrialDocument};
 use stats::interval::Interval;
 use stats::{IdSet, PciAddress};
 

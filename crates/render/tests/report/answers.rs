@@ -3,11 +3,11 @@
 use analysis::answer::answer;
 use analysis::sweep_fits;
 use render::terminal;
-use report::Document;
 use report::case::Order;
 use report::document::Status;
 use report::result::Outcome;
 use report::settings::Direction;
+use report::{Document, SavedDocument};
 
 use crate::golden::cases;
 use crate::{samples, tables};

@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use render::terminal::{Style, brief};
-use report::Document;
 use report::case::Order;
 use report::settings::{Direction, MemoryKind};
+use report::{Document, SavedDocument};
 
 use crate::{samples, tables};
 

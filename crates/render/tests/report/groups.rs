@@ -2,11 +2,11 @@
 
 use analysis::groups::{groups, verdict};
 use render::terminal::{Style, table};
-use report::Document;
 use report::case::{Case, Order};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::measured_groups::GroupedBy;
 use report::settings::{Direction, MemoryKind};
+use report::{Document, SavedDocument};
 use report::{Known, document::PlatformKind};
 use stats::IdSet;
 use stats::grouping::GroupingFinding;

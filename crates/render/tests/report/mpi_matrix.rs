@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use analysis::mpi_matrix::verdict;
-use report::MpiDocument;
 use report::document::{Status, Tool};
 use report::mpi::{MpiCase, MpiMatrix, MpiPlace};
-use report::mpi::{MpiLibrary, MpiPair, MpiRank, MpiSettings, SCHEMA, schema_version};
+use report::mpi::{MpiLibrary, MpiPair, MpiRank, MpiSettings};
+use report::{MpiDocument, SavedDocument};
 use stats::interval::median;
 
 use crate::golden::cases;
@@ -60,8 +60,8 @@ fn document(ns: [(u32, u32, f64); 4], near: [bool; 4]) -> (MpiDocument, MpiMatri
         missing: Vec::new(),
     };
     let document = MpiDocument {
-        schema: SCHEMA.to_owned(),
-        schema_version: schema_version(),
+        schema: MpiDocument::SCHEMA.to_owned(),
+        schema_version: MpiDocument::VERSION.number(),
         tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
         argv: Vec::new(),
         started_at: String::new(),

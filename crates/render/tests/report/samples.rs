@@ -7,12 +7,12 @@ mod nodes;
 use report::case::{Case, CaseStatus, Order, Timing};
 use report::contention::{Aggregate, NodeAggregate, Penalty, Together};
 use report::device::{Device, DeviceKind};
-use report::document::{Document, Platform, PlatformKind, SCHEMA, Status, Tool, schema_version};
+use report::document::{Document, Platform, PlatformKind, Status, Tool};
 use report::outlier_node::outlier_nodes;
 use report::rank::{ChosenBy, Locality, Placement, Rank};
 use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult, Verification};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
-use report::{Known, timestamp};
+use report::{Known, SavedDocument, timestamp};
 use stats::IdSet;
 use stats::compare::compare;
 use stats::random::SplitMix64;
@@ -174,8 +174,8 @@ pub fn sweep() -> Document {
 
 pub fn empty() -> Document {
     Document {
-        schema: SCHEMA.into(),
-        schema_version: schema_version(),
+        schema: Document::SCHEMA.into(),
+        schema_version: Document::VERSION.number(),
         tool: Tool { name: "numabench".into(), version: "0.1.0".into(), git: Some("4459a95".into()) },
         command: "pingpong".into(),
         argv: vec!["numabench".into(), "pingpong".into()],

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use render::export::{self, Form};
 use report::result::Outcome;
 use report::settings::Direction;
-use report::{Document, TrialDocument};
+use report::{Document, SavedDocument, TrialDocument};
 
 use crate::made::{Done, document};
 

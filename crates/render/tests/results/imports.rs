@@ -7,7 +7,7 @@ use analysis::judge::ChangeVerdict;
 use render::export::Form;
 use report::document::{Status, Tool};
 use report::imported::{ImportedStatus, ImportedUnit, NOT_VERIFIED};
-use report::{ImportedDocument, json};
+use report::{ImportedDocument, SavedDocument, json};
 
 use crate::made::Done;
 

@@ -4,7 +4,7 @@ use analysis::import::Program;
 use render::export::{Form, imported, mpi, result, trial};
 use report::document::Status;
 use report::settings::Direction;
-use report::{ImportedDocument, MpiDocument, TrialDocument};
+use report::{ImportedDocument, MpiDocument, SavedDocument, TrialDocument};
 
 use crate::made::{Done, document};
 

@@ -5,7 +5,7 @@ use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::result::{BlockSample, Outcome, RankResult};
 use report::rows::rows;
 use report::settings::{Direction, MemoryKind};
-use report::{Document, Known};
+use report::{Document, Known, SavedDocument};
 use stats::random::SplitMix64;
 use stats::sample::Block;
 use stats::stop::StopReason;

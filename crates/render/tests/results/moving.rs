@@ -3,8 +3,8 @@
 use analysis::moving::verdict;
 use analysis::placement::{all_seen, unknowns};
 use render::terminal::{Style, table};
-use report::Document;
 use report::result::RankResult;
+use report::{Document, SavedDocument};
 
 use crate::made::Done;
 

@@ -3,10 +3,10 @@
 //! A new minor version adds the last document of the one before. Left out: whether they follow the committed schemas, for which this crate has no validator.
 
 use analysis::any_document::{AnyDocument, DocumentKind};
-use report::PlaceDocument;
 use report::block::BlockTime;
 use report::read::ReadError;
 use report::result::BlockSample;
+use report::{PlaceDocument, SavedDocument};
 
 use crate::made::Done;
 
@@ -52,7 +52,10 @@ fn a_newer_major_version_of_every_kind_is_refused_by_name() {
         let text = format!("{{\"schema\": \"numabench.{kind}\", \"schema_version\": \"2.0\"}}");
         let error = AnyDocument::<BlockSample>::from_json(text.as_bytes()).err();
         let Some(ReadError::OtherMajor { wanted, found }) = &error else { panic!("{kind}: {error:?}") };
-        assert_eq!((wanted.schema, wanted.major, &found[..]), (&format!("numabench.{kind}")[..], 1, "2.0"));
+        assert_eq!(
+            (wanted.version.schema, wanted.version.major, &found[..]),
+            (&format!("numabench.{kind}")[..], 1, "2.0")
+        );
     }
     let error = AnyDocument::<BlockSample>::from_json(br#"{"schema": "other"}"#).err();
     assert!(matches!(&error, Some(ReadError::NotADocument { found, .. }) if found.contains("other")), "{error:?}");
