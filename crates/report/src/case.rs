@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Known;
 use crate::contention::{Aggregate, NodeAggregate};
+use crate::json::word;
 use crate::outlier_node::{OutlierNode, not_judged};
 use crate::result::{BlockSample, Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
@@ -113,7 +114,7 @@ pub enum CaseStatus {
 impl Case {
     /// The id that these axes make, in the document's own names for them.
     pub fn id_for(order: Order, memory: MemoryKind, direction: Direction, bytes: u64) -> String {
-        format!("{}/{}/{}/{bytes}", name(order), name(memory), name(direction))
+        format!("{}/{}/{}/{bytes}", word(&order), word(&memory), word(&direction))
     }
 }
 
@@ -131,12 +132,6 @@ pub fn axes(id: &str) -> Option<Axes<'_>> {
     let is_known = order != Order::Newer && memory != MemoryKind::Newer && direction != Direction::Newer;
     let bytes = next()?.parse().ok()?;
     is_known.then_some((order, memory, direction, bytes, words.next()))
-}
-
-/// A plain enumeration's value as documents name it; `newer` for what cannot be written.
-fn name(value: impl Serialize) -> String {
-    let text = serde_json::to_value(value).ok();
-    text.as_ref().and_then(|text| text.as_str()).unwrap_or("newer").to_owned()
 }
 
 impl CaseStatus {

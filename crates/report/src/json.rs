@@ -7,7 +7,6 @@ use std::io::{self, BufWriter, Write};
 use serde::Serialize;
 use serde_json::Serializer;
 
-use crate::Document;
 use crate::finite::{self, NonFinite};
 
 mod lines;
@@ -51,15 +50,7 @@ pub fn write_json<T: Serialize + ?Sized>(document: &T, writer: impl Write) -> Re
     Ok(writer.flush()?)
 }
 
-/// The document as [`write_json`] writes it, for documents that are small or shown.
-///
-/// # Errors
-/// As [`write_json`].
-pub fn json(document: &Document) -> Result<Vec<u8>, JsonError> {
-    json_value(document)
-}
-
-/// Any value in the same form.
+/// A value as [`write_json`] writes it, for documents that are small or shown.
 ///
 /// # Errors
 /// [`JsonError`]: a float is not finite, or the value itself refused.

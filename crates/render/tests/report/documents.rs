@@ -45,7 +45,7 @@ fn committed() -> Result<jsonschema::Validator, Box<dyn std::error::Error>> {
 fn every_sample_follows_the_committed_schema() -> Done {
     let validator = committed()?;
     for document in samples() {
-        let value: Value = serde_json::from_slice(&json::json(&document)?)?;
+        let value: Value = serde_json::from_slice(&json::json_value(&document)?)?;
         let faults: Vec<String> =
             validator.iter_errors(&value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
         assert!(faults.is_empty(), "{faults:#?}");
@@ -56,7 +56,7 @@ fn every_sample_follows_the_committed_schema() -> Done {
 #[test]
 fn the_schema_refuses_what_is_no_document() -> Done {
     let validator = committed()?;
-    let good: Value = serde_json::from_slice(&json::json(&samples::one_rank())?)?;
+    let good: Value = serde_json::from_slice(&json::json_value(&samples::one_rank())?)?;
     let with = |pointer: &str, value: Value| {
         let mut bad = good.clone();
         if let Some(place) = bad.pointer_mut(pointer) {
@@ -90,7 +90,7 @@ fn the_schema_is_itself_a_valid_schema_with_a_title() -> Done {
 #[test]
 fn a_document_reads_back_as_it_was_written_and_ends_with_a_newline() -> Done {
     for document in samples() {
-        let bytes = json::json(&document)?;
+        let bytes = json::json_value(&document)?;
         assert_eq!(bytes.last(), Some(&b'\n'));
         assert!(Document::from_json(&bytes)? == document, "{}", document.argv.join(" "));
     }
@@ -100,7 +100,7 @@ fn a_document_reads_back_as_it_was_written_and_ends_with_a_newline() -> Done {
 #[test]
 fn a_block_has_a_line_of_its_own() -> Done {
     let document = samples::one_rank();
-    let text = String::from_utf8(json::json(&document)?)?;
+    let text = String::from_utf8(json::json_value(&document)?)?;
     let blocks = text.lines().filter(|line| line.contains(r#"{"index": "#) && line.contains(r#""max_round_ns": "#));
     assert_eq!(blocks.count(), 3 * 10);
     Ok(())
@@ -112,7 +112,7 @@ fn a_float_that_is_no_number_is_an_error_with_its_place_and_never_a_null() {
     if let Outcome::Measured { summary, .. } = &mut document.cases[1].ranks[0].outcome {
         summary.std_ns = Some(f64::NAN);
     }
-    let error = json::json(&document).err();
+    let error = json::json_value(&document).err();
     let Some(JsonError::NonFinite(error)) = &error else { panic!("{error:?}") };
     assert_eq!((&error.path[..], &error.value[..]), ("cases[1].ranks[0].outcome.summary.std_ns", "NaN"));
     insta::assert_snapshot!("refused_float", error);
@@ -120,7 +120,7 @@ fn a_float_that_is_no_number_is_an_error_with_its_place_and_never_a_null() {
 
 /// A document with one value replaced, as bytes.
 fn edited(pointer: &str, value: Value) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    let mut document: Value = serde_json::from_slice(&json::json(&samples::one_rank())?)?;
+    let mut document: Value = serde_json::from_slice(&json::json_value(&samples::one_rank())?)?;
     *document.pointer_mut(pointer).ok_or("no such place")? = value;
     Ok(serde_json::to_vec(&document)?)
 }
@@ -173,7 +173,7 @@ fn every_refusal_of_a_document_says_what_to_give_instead() -> Done {
 
 #[test]
 fn text_that_is_not_utf_8_is_refused_with_its_place() -> Done {
-    let mut bytes = json::json(&samples::one_rank())?;
+    let mut bytes = json::json_value(&samples::one_rank())?;
     let at = bytes.len() - 10;
     bytes[at] = 0xff;
     let Err(error) = Document::from_json(&bytes) else { return Err("nothing refused it".into()) };
@@ -183,7 +183,7 @@ fn text_that_is_not_utf_8_is_refused_with_its_place() -> Done {
 
 #[test]
 fn a_newer_minor_with_fields_and_values_unknown_here_is_read() -> Done {
-    let mut document: Value = serde_json::from_slice(&json::json(&samples::one_rank())?)?;
+    let mut document: Value = serde_json::from_slice(&json::json_value(&samples::one_rank())?)?;
     document["schema_version"] = "1.7".into();
     document["energy_j"] = 12.5.into();
     document["status"] = "checkpointed".into();
@@ -194,7 +194,7 @@ fn a_newer_minor_with_fields_and_values_unknown_here_is_read() -> Done {
     assert_eq!(read.status, Status::Newer);
     assert_eq!(read.cases[0].ranks[0].outcome, Outcome::Newer);
     // What was not understood cannot be written as if it had been.
-    assert!(matches!(json::json(&read), Err(JsonError::Value(_))));
+    assert!(matches!(json::json_value(&read), Err(JsonError::Value(_))));
     // And a table shows it as what it is.
     let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
     assert!(terminal::table(&read, &style).contains("(known to a newer numabench)"));
@@ -237,7 +237,7 @@ fn a_document_of_1_0_keeps_every_value_when_it_is_written_again() -> Done {
         }
     }
     let old = of_1_0()?;
-    let written: Value = serde_json::from_slice(&json::json(&Document::from_json(&old)?)?)?;
+    let written: Value = serde_json::from_slice(&json::json_value(&Document::from_json(&old)?)?)?;
     assert!(keeps(&serde_json::from_slice(&old)?, &written));
     Ok(())
 }
@@ -258,7 +258,7 @@ fn a_document_of_1_0_follows_the_schema_too_and_what_came_later_says_so() -> Don
 
 #[test]
 fn a_newer_minor_that_cannot_be_read_over_says_so() -> Done {
-    let mut document: Value = serde_json::from_slice(&json::json(&samples::one_rank())?)?;
+    let mut document: Value = serde_json::from_slice(&json::json_value(&samples::one_rank())?)?;
     document["schema_version"] = "1.7".into();
     document["elapsed_s"] = serde_json::json!({"wall": 1.0});
     let read = Document::from_json(&serde_json::to_vec(&document)?);
@@ -350,7 +350,7 @@ proptest! {
         let device = &mut document.devices[1];
         (device.node, device.pci_address) = (node, address);
         device.id = format!("{host}/0000:c1:00.0");
-        let read = json::json(&document).ok().and_then(|bytes| Document::from_json(&bytes).ok());
+        let read = json::json_value(&document).ok().and_then(|bytes| Document::from_json(&bytes).ok());
         prop_assert_eq!(read, Some(document));
     }
 
@@ -358,7 +358,7 @@ proptest! {
     fn every_finite_float_survives_to_the_last_bit(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL) {
         let mut document = samples::empty();
         document.elapsed_s = value;
-        let read = json::json(&document).ok().and_then(|bytes| Document::from_json(&bytes).ok());
+        let read = json::json_value(&document).ok().and_then(|bytes| Document::from_json(&bytes).ok());
         prop_assert_eq!(read.map(|read| read.elapsed_s.to_bits()), Some(value.to_bits()));
     }
 }

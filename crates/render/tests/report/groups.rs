@@ -88,7 +88,7 @@ fn of_two_caches() -> Document {
 fn what_is_said_of_groups_names_them_how_sure_it_is_and_what_is_declared() -> Result<(), Box<dyn std::error::Error>> {
     let mut declared = of_two_caches();
     declared.groups[0].declared = Some("its L3 caches".into());
-    let mut newer: serde_json::Value = serde_json::from_slice(&report::json::json(&of_two_caches())?)?;
+    let mut newer: serde_json::Value = serde_json::from_slice(&report::json::json_value(&of_two_caches())?)?;
     newer["groups"][0]["finding"] = "nested-groups".into();
     let newer = Document::from_json(&serde_json::to_vec(&newer)?)?;
     let two = cores(2, |_, _| 52.0);
