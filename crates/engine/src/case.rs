@@ -9,6 +9,13 @@ pub enum Order {
     Alone,
 }
 
+impl Order {
+    /// So many ranks at once; one has nobody to be at once with.
+    pub fn of(ranks: usize) -> Self {
+        if ranks > 1 { Self::Simultaneous } else { Self::Alone }
+    }
+}
+
 /// A case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
@@ -25,6 +32,11 @@ pub struct Case {
 }
 
 impl Case {
+    /// A case by these ranks, at once where they are several; its memory is no other one's.
+    pub fn by(index: usize, ranks: Vec<usize>) -> Self {
+        Self { index, order: Order::of(ranks.len()), setup: index, phase: 0, members: Some(ranks) }
+    }
+
     /// Whether this rank takes part.
     pub fn has(&self, rank: usize) -> bool {
         self.members.as_ref().is_none_or(|members| members.contains(&rank))

@@ -43,7 +43,7 @@ impl Joined {
         let mut joined = Self::without_cases(parts);
         for part in 0..joined.parts.len() {
             for case in 0..joined.parts[part].cases.len() {
-                joined.add(&[(part, case)]);
+                joined.at_once(&[(part, case)]);
             }
         }
         joined
@@ -73,12 +73,8 @@ impl Joined {
 
     /// Adds a case of these at once, or of one by itself, and gives its number. A case that is not there is left out.
     pub fn at_once(&mut self, cases: &[PartCase]) -> usize {
-        self.add(cases)
-    }
-
-    fn add(&mut self, wanted: &[PartCase]) -> usize {
         let there = |(part, case): &PartCase| self.parts.get(*part).is_some_and(|part| *case < part.cases.len());
-        let wanted: Vec<PartCase> = wanted.iter().copied().filter(there).collect();
+        let wanted: Vec<PartCase> = cases.iter().copied().filter(there).collect();
         let of = |(part, case): &PartCase| (&self.parts[*part], &self.parts[*part].cases[*case]);
         let setup: Vec<(usize, usize)> = wanted.iter().map(|at| (at.0, of(at).1.setup)).collect();
         let ranks = |at: &PartCase| {

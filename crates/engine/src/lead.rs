@@ -377,8 +377,7 @@ impl Lead<'_, '_> {
     /// Whether the time for the phase under way is up. Each phase has the part of the whole time that its cases are of all cases, and what
     /// earlier ones left over. A case that a signal cut short ended by the signal.
     fn is_late_for_more(&self) -> bool {
-        let open = self.state.cases.iter().zip(self.state.finished()).filter(|(_, finished)| !finished);
-        let phase = open.map(|(case, _)| case.phase).min().unwrap_or(u8::MAX);
+        let phase = self.state.phase().unwrap_or(u8::MAX);
         let until = self.state.cases.iter().filter(|case| case.phase <= phase).count();
         let share = until as f64 / self.state.cases.len().max(1) as f64;
         let limit = self.config.max_time;

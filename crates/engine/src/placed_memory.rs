@@ -138,6 +138,11 @@ fn touch(part: &mut [u8]) {
     std::hint::black_box(part.as_mut_ptr());
 }
 
+/// The failure of a rank that is to use memory which it has not: the engine sets up before it asks for work.
+pub fn no_memory() -> Failure {
+    Failure::new(Stage::Allocate, "no memory was made")
+}
+
 /// Runs `allocate` with the calling thread's memory policy bound to `node`: for memory that a driver allocates itself.
 ///
 /// # Errors

@@ -48,7 +48,9 @@ pub trait Suite: Send + Sync {
 /// One rank's end of its cases: its device, its memory.
 pub trait Site {
     /// The latch of its device, where it has one to speak of.
-    fn latch(&self) -> Option<Latch>;
+    fn latch(&self) -> Option<Latch> {
+        None
+    }
 
     /// What was seen of the GPUs that take part since they were opened; read again while they are still awake from the pass.
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -132,17 +134,22 @@ pub trait Work {
         None
     }
 
-    /// Puts in place what the block will use, and makes it wrong where it will end.
+    /// Puts in place what the block will use, and makes it wrong where it will end. Nothing for a work that leaves all of that to [`Work::arm`], or that
+    /// finds everything in place.
     ///
     /// # Errors
     /// What failed.
-    fn lay_out(&mut self) -> Result<(), Failure>;
+    fn lay_out(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// Called after the one round that does not count and before those that do.
     ///
     /// # Errors
     /// What failed.
-    fn arm(&mut self) -> Result<(), Failure>;
+    fn arm(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// One round, blocking.
     ///

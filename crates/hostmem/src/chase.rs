@@ -119,14 +119,6 @@ impl<M: Bytes> Work for Chase<'_, M> {
         LOADS_A_CALL
     }
 
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn arm(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn round(&mut self) -> Result<(), Failure> {
         self.chain.load(LOADS_A_CALL);
         self.loads += u64::from(LOADS_A_CALL);

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PlacedMemory, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker,
+    Bound, Case, Failure, Helpers, ObservedPlacement, PageCheck, PlacedMemory, Site, Stage, Suite, TimeSpent, Trouble,
+    Work, Worker,
 };
 use stats::random::{SplitMix64, mix};
 
@@ -45,14 +45,8 @@ impl CorePairSuite {
 }
 
 impl Suite for CorePairSuite {
-    fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, pair): (usize, &CorePair)| engine::Case {
-            index,
-            order: Order::Alone,
-            setup: index,
-            phase: PHASE,
-            members: Some(vec![pair.asks]),
-        };
+    fn cases(&self) -> Vec<Case> {
+        let case = |(index, pair): (usize, &CorePair)| Case { phase: PHASE, ..Case::by(index, vec![pair.asks]) };
         self.pairs.iter().enumerate().map(case).collect()
     }
 
@@ -101,10 +95,6 @@ impl PairSite {
 }
 
 impl Site for PairSite {
-    fn latch(&self) -> Option<Latch> {
-        None
-    }
-
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
         let is_same = self.lines.as_ref().is_some_and(|(there, _)| *there == allocation);
         if is_same && self.other.as_ref().is_some_and(|(there, _)| *there == setup) {

@@ -171,14 +171,6 @@ impl Work for Handovers<'_> {
         HANDOVERS_A_CALL
     }
 
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn arm(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn round(&mut self) -> Result<(), Failure> {
         let (word, mut at) = (self.word, self.at);
         for _ in 0..TRIPS_A_CALL {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker,
+    Bound, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent, Trouble, Work,
+    Worker, no_memory,
 };
 
 use crate::case::{Access, TrafficCase};
@@ -71,10 +71,6 @@ impl Suite for MemorySuite {
 }
 
 impl Site for MemorySite {
-    fn latch(&self) -> Option<Latch> {
-        None
-    }
-
     fn set_up(
         &mut self,
         bound: &Bound,
@@ -101,7 +97,7 @@ impl Site for MemorySite {
         }
         self.streamed = None;
         let first = self.range(bound, &setup, spent)?;
-        let second = if setup.second { Some(self.range(bound, &setup, spent)?) } else { None };
+        let second = setup.second.then(|| self.range(bound, &setup, spent)).transpose()?;
         let Setup { node, bytes, .. } = setup;
         self.streamed = Some(Streamed { node, bytes, allocation, ranges: Ranges::new(first, second) });
         Ok(true)
@@ -136,12 +132,11 @@ impl Site for MemorySite {
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let TrafficCase { access, pace, .. } = self.suite.cases[case];
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         if access == Access::Load {
-            let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(nothing)?;
+            let (_, chain) = self.setup.and_then(|setup| self.chains.get_mut(&setup)).ok_or_else(no_memory)?;
             return Ok(Box::new(Chase::new(chain)));
         }
-        let Streamed { ranges, .. } = self.streamed.as_mut().ok_or_else(nothing)?;
+        let Streamed { ranges, .. } = self.streamed.as_mut().ok_or_else(no_memory)?;
         let key = [self.rank as u64, access as u64, pass]
             .iter()
             .fold(self.suite.seed, |key, part| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1))));

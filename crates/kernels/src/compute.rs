@@ -11,8 +11,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
-use engine::{Failure, Helpers, Stage, Timing, Trouble, Work};
-use pingpong::failure;
+use engine::{Failure, Helpers, Timing, Trouble, Work};
+use pingpong::{measuring, verifying};
 
 use crate::case::GpuRound;
 use crate::made::Made;
@@ -155,10 +155,6 @@ pub(crate) fn lent(range: &mut [u8], bytes: usize) -> Result<&mut [u8], DeviceEr
     })
 }
 
-fn measuring(error: DeviceError) -> Failure {
-    failure(Stage::Measure, &error)
-}
-
 impl Work for Compute<'_> {
     fn timing(&self) -> Timing {
         self.timing
@@ -177,12 +173,8 @@ impl Work for Compute<'_> {
         self.made.is_some()
     }
 
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn arm(&mut self) -> Result<(), Failure> {
-        self.spoil().map_err(|error| failure(Stage::Verify, &error))
+        self.spoil().map_err(verifying)
     }
 
     fn round(&mut self) -> Result<(), Failure> {
@@ -210,7 +202,7 @@ impl Work for Compute<'_> {
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let fault = |error: DeviceError| Trouble::from(failure(Stage::Verify, &error));
+        let fault = |error: DeviceError| Trouble::from(verifying(error));
         let Some(made) = self.made.clone() else {
             if self.what == GpuRound::ToDevice {
                 self.other().fill_page_words(lent(self.computer.host(), COPY_BYTES).map_err(fault)?);

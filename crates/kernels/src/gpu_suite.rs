@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Timing, Trouble, Work, Worker,
+    Bound, Case, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker, no_memory,
 };
-use pingpong::{Devices, Want, allocate, failure};
+use pingpong::{Devices, Want, allocate, allocating, failure};
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
@@ -105,22 +105,22 @@ impl GpuSuite {
 }
 
 impl Suite for GpuSuite {
-    fn cases(&self) -> Vec<engine::Case> {
+    fn cases(&self) -> Vec<Case> {
         let case = |(index, case): (usize, &GpuCase)| {
             // With transfers and without use the same data, so they are measured one after the other.
             let alike = |other: &GpuCase| {
                 (other.rank, other.target, other.what.kernel()) == (case.rank, case.target, case.what.kernel())
             };
             let setup = self.cases.iter().position(alike).unwrap_or(index);
-            engine::Case { index, order: Order::Alone, setup, phase: 0, members: Some(vec![case.rank]) }
+            Case { setup, ..Case::by(index, vec![case.rank]) }
         };
         self.cases.iter().enumerate().map(case).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let targets = self.cases.iter().map(|case| (case.rank, case.target));
-        let (place, devices, first) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
-        Ok(Box::new(GpuSite { held: None, memory: None, devices, place, first, suite: self }))
+        let (place, devices) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
+        Ok(Box::new(GpuSite { held: None, memory: None, devices, place, suite: self }))
     }
 }
 
@@ -149,8 +149,6 @@ struct GpuSite {
     memory: Option<Idle>,
     devices: Devices,
     place: RankPlace,
-    /// The device of its first case.
-    first: Option<TargetId>,
     suite: Arc<GpuSuite>,
 }
 
@@ -189,8 +187,7 @@ impl GpuSite {
 
 impl Site for GpuSite {
     fn latch(&self) -> Option<Latch> {
-        let held = self.held.as_ref().map(|held| self.suite.cases[held.setup].target);
-        self.devices.latch(held.or(self.first)?)
+        self.devices.latch(self.held.as_ref().map(|held| self.suite.cases[held.setup].target))
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -219,10 +216,10 @@ impl Site for GpuSite {
         let program = self.suite.program(what)?;
         let device = self.devices.open(target)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.computer(program, memory, bytes));
-        let mut computer = made.map_err(|error| failure(Stage::Allocate, &error))?;
+        let mut computer = made.map_err(allocating)?;
         if let Some(problem) = problem {
             let copied = computer.round(&[RoundStep::ToDevice(0..problem.layout().input)]);
-            copied.map_err(|error| failure(Stage::Allocate, &error))?;
+            copied.map_err(allocating)?;
             if problem.program().library.is_some() {
                 // A library loads and allocates when it is first called, and waits for the device: not behind a latch.
                 let once = computer.round(&problem.launches());
@@ -252,8 +249,7 @@ impl Site for GpuSite {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let held = self.held.as_mut().ok_or_else(nothing)?;
+        let held = self.held.as_mut().ok_or_else(no_memory)?;
         let GpuCase { what, target, .. } = self.suite.cases[case];
         if let GpuRound::Pieces(pieces) = what {
             if pieces.way == TransferMethod::Batch {
@@ -262,10 +258,7 @@ impl Site for GpuSite {
             let Held { computer, laid, .. } = held;
             return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.helpers, pass))));
         }
-        let timing = match self.devices.latch(target) {
-            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
-            _ => Timing::Host,
-        };
+        let timing = self.devices.timing(target);
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
         let made = (made, &self.suite.helpers);
         Ok(Box::new(Compute::new(&mut *held.computer, what, made, (timing, pass))))

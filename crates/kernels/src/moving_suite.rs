@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use device::{Computer, Device, HostMemory, MemoryHome, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, PlacedMemory, Site, Stage, Suite,
-    TimeSpent, Trouble, Work, Worker,
+    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
+    Trouble, Work, Worker, no_memory,
 };
-use pingpong::{Devices, failure};
+use pingpong::{Devices, allocating};
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
@@ -49,33 +49,32 @@ impl MovingSuite {
 
     /// Memory that nobody has touched, and the kernels that touch it.
     fn make(&self, device: &dyn Device, moving: Moving) -> Result<Box<dyn Computer>, Failure> {
-        let refused = |error| failure(Stage::Allocate, &error);
         let len = moving.memory_bytes();
         let memory: Box<dyn HostMemory> = match moving.kind {
             MemoryKind::System => {
                 let mapping = PlacedMemory::untouched(len, self.huge_pages)?.into_mapping();
-                device.adopt(MemoryKind::System, Box::new(mapping)).map_err(refused)?
+                device.adopt(MemoryKind::System, Box::new(mapping)).map_err(allocating)?
             }
-            _ => device.allocate_managed(len).map_err(refused)?,
+            _ => device.allocate_managed(len).map_err(allocating)?,
         };
-        device.computer(&MOVING, memory, SUMS_BYTES).map_err(refused)
+        device.computer(&MOVING, memory, SUMS_BYTES).map_err(allocating)
     }
 }
 
 impl Suite for MovingSuite {
-    fn cases(&self) -> Vec<engine::Case> {
+    fn cases(&self) -> Vec<Case> {
         let case = |(index, case): (usize, &MovingCase)| {
             let of = |case: &MovingCase| (case.rank, case.target, case.moving.kind, case.moving.bytes);
             let setup = self.cases.iter().position(|other| of(other) == of(case)).unwrap_or(index);
-            engine::Case { index, order: Order::Alone, setup, phase: 0, members: Some(vec![case.rank]) }
+            Case { setup, ..Case::by(index, vec![case.rank]) }
         };
         self.cases.iter().enumerate().map(case).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let targets = self.cases.iter().map(|case| (case.rank, case.target));
-        let (place, devices, first) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
-        Ok(Box::new(MovingSite { held: None, devices, place, first, suite: self }))
+        let (place, devices) = rank_place::opened(&self.places, targets, worker.rank, &self.platform)?;
+        Ok(Box::new(MovingSite { held: None, devices, place, suite: self }))
     }
 }
 
@@ -92,15 +91,12 @@ struct MovingSite {
     held: Option<Held>,
     devices: Devices,
     place: RankPlace,
-    /// The device of its first case.
-    first: Option<TargetId>,
     suite: Arc<MovingSuite>,
 }
 
 impl Site for MovingSite {
     fn latch(&self) -> Option<Latch> {
-        let held = self.held.as_ref().map(|held| self.suite.cases[held.setup].target);
-        self.devices.latch(held.or(self.first)?)
+        self.devices.latch(self.held.as_ref().map(|held| self.suite.cases[held.setup].target))
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -123,7 +119,7 @@ impl Site for MovingSite {
         let can = device.capabilities();
         can.memory(moving.kind).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
         let mut computer = spent.on(|spent| &mut spent.allocate_ns, || self.suite.make(device, moving))?;
-        let words = lent(computer.host(), moving.bytes).map_err(|error| failure(Stage::Allocate, &error))?;
+        let words = lent(computer.host(), moving.bytes).map_err(allocating)?;
         spent.on(|spent| &mut spent.lay_out_ns, || moving::write(words, 0));
         self.held = Some(Held { computer: Some(computer), setup, allocation });
         Ok(true)
@@ -147,18 +143,14 @@ impl Site for MovingSite {
     /// Where pages lie is what is asked here, and no fault.
     fn mismatch(&self, seen: &ObservedPlacement) -> Option<String> {
         self.held.as_ref()?;
-        ObservedPlacement { pages: PagesPerNode::default(), ..seen.clone() }.mismatch(
-            self.place.pu,
-            self.place.node,
-            None,
-        )
+        let RankPlace { pu, node, .. } = self.place;
+        ObservedPlacement { pages: PagesPerNode::default(), ..seen.clone() }.mismatch(pu, node, None)
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let MovingCase { moving, target, .. } = self.suite.cases[case];
-        let (held, suite) = (self.held.as_mut().ok_or_else(nothing)?, &self.suite);
-        let device = self.devices.get(target).ok_or_else(nothing)?;
+        let (held, suite) = (self.held.as_mut().ok_or_else(no_memory)?, &self.suite);
+        let device = self.devices.get(target).ok_or_else(no_memory)?;
         let own_node = match device.facts().memory_home {
             MemoryHome::Node(node) => Some(node),
             MemoryHome::Device | MemoryHome::Shared => None,

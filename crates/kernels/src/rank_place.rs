@@ -18,7 +18,7 @@ pub struct RankPlace {
     pub node: u32,
 }
 
-/// The place of a rank, its devices, and the first of them, which is open: that of the first case of the rank. `cases` are the rank and the device of each.
+/// The place of a rank, and its devices, of which that of its first case is open. `cases` are the rank and the device of each.
 ///
 /// # Errors
 /// The rank has no place, or the device cannot be opened.
@@ -27,13 +27,9 @@ pub(crate) fn opened(
     mut cases: impl Iterator<Item = (usize, TargetId)>,
     rank: usize,
     platform: &Arc<dyn Platform>,
-) -> Result<(RankPlace, Devices, Option<TargetId>), Failure> {
+) -> Result<(RankPlace, Devices), Failure> {
     let own = places.iter().find(|place| place.rank == rank).copied();
     let place = own.ok_or_else(|| Failure::new(Stage::Open, format!("rank {rank} has no place here")))?;
-    let mut devices = Devices::new(platform);
     let first = cases.find(|(other, _)| *other == rank).map(|(_, target)| target);
-    if let Some(target) = first {
-        devices.open(target)?;
-    }
-    Ok((place, devices, first))
+    Ok((place, Devices::new(platform, first)?))
 }

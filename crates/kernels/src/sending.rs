@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use device::{BytePattern, Computer, DeviceError, Mismatch, RoundStep};
-use engine::{BlockDetail, Failure, Helpers, Stage, Timing, Trouble, Work};
-use pingpong::failure;
+use engine::{BlockDetail, Failure, Helpers, Timing, Trouble, Work};
+use pingpong::{measuring, verifying};
 
 use crate::compute::{SHARED_GRAIN, lent};
 use crate::pieces::{PIECE_GRAIN, Pieces, TransferMethod};
@@ -155,22 +155,16 @@ impl Work for Sending<'_> {
         Some(BlockDetail::HostNs(self.busy_ns))
     }
 
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn arm(&mut self) -> Result<(), Failure> {
-        let laid = self.lay_pattern().and_then(|_| self.spoil());
-        laid.map_err(|error| failure(Stage::Verify, &error))
+        self.lay_pattern().and_then(|_| self.spoil()).map_err(verifying)
     }
 
     fn round(&mut self) -> Result<(), Failure> {
-        self.send().map_err(|error| failure(Stage::Measure, &error))
+        self.send().map_err(measuring)
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let found = self.compare().map_err(|error| Trouble::from(failure(Stage::Verify, &error)))?;
-        match found {
+        match self.compare().map_err(verifying)? {
             None => Ok((self.pieces.count * self.pieces.bytes) as u64),
             Some(mismatch) => Err(Trouble::Corrupt(mismatch)),
         }

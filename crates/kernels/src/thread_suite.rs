@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, PlacedMemory, Site, Stage,
-    Suite, TimeSpent, Timing, Trouble, Work, Worker,
+    Bound, Case, Failure, Helpers, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
+    Timing, Trouble, Work, Worker, no_memory,
 };
 
 use crate::case::ThreadCase;
@@ -52,15 +52,8 @@ impl ThreadSuite {
 }
 
 impl Suite for ThreadSuite {
-    fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, case): (usize, &ThreadCase)| engine::Case {
-            index,
-            order: if case.ranks.len() > 1 { Order::Simultaneous } else { Order::Alone },
-            setup: index,
-            phase: 0,
-            members: Some(case.ranks.clone()),
-        };
-        self.cases.iter().enumerate().map(case).collect()
+    fn cases(&self) -> Vec<Case> {
+        self.cases.iter().enumerate().map(|(index, case)| Case::by(index, case.ranks.clone())).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
@@ -85,10 +78,6 @@ struct ThreadSite {
 }
 
 impl Site for ThreadSite {
-    fn latch(&self) -> Option<Latch> {
-        None
-    }
-
     fn set_up(&mut self, bound: &Bound, setup: usize, allocation: u32, spent: &mut TimeSpent) -> Result<bool, Trouble> {
         let ThreadCase { kernel, node, .. } = self.suite.cases[setup];
         self.setup = Some(setup);
@@ -127,9 +116,8 @@ impl Site for ThreadSite {
     }
 
     fn work(&mut self, case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let problem = self.suite.problem(self.suite.cases[case].kernel).cloned().ok_or_else(nothing)?;
-        let held = self.held.as_mut().ok_or_else(nothing)?;
+        let problem = self.suite.problem(self.suite.cases[case].kernel).cloned().ok_or_else(no_memory)?;
+        let held = self.held.as_mut().ok_or_else(no_memory)?;
         Ok(Box::new(Computed { memory: held.memory.bytes_mut(), layout: problem.layout(), problem }))
     }
 }
@@ -155,10 +143,6 @@ impl Work for Computed<'_> {
 
     fn bytes_a_round(&self) -> f64 {
         (self.layout.input + self.layout.output) as f64
-    }
-
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
     }
 
     fn arm(&mut self) -> Result<(), Failure> {

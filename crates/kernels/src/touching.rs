@@ -10,8 +10,8 @@
 use std::hint::black_box;
 
 use device::{Computer, DeviceError, RoundStep};
-use engine::{BlockDetail, Failure, Mismatch, PageCheck, PagesPerNode, Stage, Timing, Trouble, Work};
-use pingpong::failure;
+use engine::{BlockDetail, Failure, Mismatch, PageCheck, PagesPerNode, Timing, Trouble, Work};
+use pingpong::{measuring, verifying};
 
 use crate::compute::lent;
 use crate::moving::{self, Moving, Side, Touch};
@@ -137,13 +137,9 @@ impl Work for Touching<'_> {
         (all > 0).then(|| BlockDetail::Away(away as f64 / all as f64))
     }
 
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn arm(&mut self) -> Result<(), Failure> {
         let other = |side| if side == Side::Device { Side::Core } else { Side::Device };
-        let (side, laid) = (self.moving.side, |error| failure(Stage::Verify, &error));
+        let side = self.moving.side;
         match self.moving.touch {
             Touch::Untouched => {
                 // Given back before as much again is asked for.
@@ -151,20 +147,20 @@ impl Work for Touching<'_> {
                 *self.computer = Some((self.make)()?);
                 Ok(())
             }
-            Touch::First | Touch::Prefetch => self.written_by(other(side)).map_err(laid),
-            Touch::Again => self.written_by(side).map_err(laid),
-            Touch::InTurns => self.written_by(Side::Core).map_err(laid),
+            Touch::First | Touch::Prefetch => self.written_by(other(side)).map_err(verifying),
+            Touch::Again => self.written_by(side).map_err(verifying),
+            Touch::InTurns => self.written_by(Side::Core).map_err(verifying),
         }
     }
 
     fn round(&mut self) -> Result<(), Failure> {
-        self.touch().map_err(|error| failure(Stage::Measure, &error))
+        self.touch().map_err(measuring)
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let (fault, moving) = (|error| Trouble::from(failure(Stage::Verify, &error)), self.moving);
+        let moving = self.moving;
         if moving.side == Side::Device && moving.touch != Touch::InTurns {
-            self.device_finds().map_err(fault)?.map_err(Trouble::Wrong)?;
+            self.device_finds().map_err(verifying)?.map_err(Trouble::Wrong)?;
             return Ok(moving.bytes as u64);
         }
         let key = self.key;
@@ -174,7 +170,7 @@ impl Work for Touching<'_> {
                 "the core's sum of what it read is {found:#018x}, and {right:#018x} is right"
             )));
         }
-        match moving::wrong(self.host_bytes().map_err(fault)?, key) {
+        match moving::wrong(self.host_bytes().map_err(verifying)?, key) {
             None => Ok(moving.bytes as u64),
             Some((at, expected, got)) => Err(Trouble::Corrupt(Mismatch { offset: at as u64, expected, got })),
         }

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use device::answerer::QUESTION_BYTES;
 use device::{Answerer, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Timing, Trouble, Work, Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Suite, TimeSpent, Timing,
+    Trouble, Work, Worker, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
 use crate::devices::Devices;
-use crate::fault::failure;
+use crate::fault::{allocating, measuring};
 use crate::host_range::{self, Want};
 
 /// Round trips between two readings of the clock.
@@ -57,24 +57,14 @@ impl AnswerSuite {
 
 impl Suite for AnswerSuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, case): (usize, &AnswerCase)| engine::Case {
-            index,
-            order: Order::Alone,
-            setup: index,
-            phase: 0,
-            members: Some(vec![case.rank]),
-        };
-        self.cases.iter().enumerate().map(case).collect()
+        self.cases.iter().enumerate().map(|(index, case)| engine::Case::by(index, vec![case.rank])).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let pu = self.pus.get(&worker.rank).copied().unwrap_or(worker.pu);
-        let mut devices = Devices::new(&self.platform);
         let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
-        Ok(Box::new(AnswerSite { held: None, page: None, devices, pu, first, suite: self }))
+        let devices = Devices::new(&self.platform, first)?;
+        Ok(Box::new(AnswerSite { held: None, page: None, devices, pu, suite: self }))
     }
 }
 
@@ -95,7 +85,6 @@ struct AnswerSite {
     page: Option<Page>,
     devices: Devices,
     pu: u32,
-    first: Option<TargetId>,
     suite: Arc<AnswerSuite>,
 }
 
@@ -111,13 +100,9 @@ impl AnswerSite {
     }
 }
 
-fn nothing() -> Failure {
-    Failure::new(Stage::Allocate, "no memory was made")
-}
-
 impl Site for AnswerSite {
     fn latch(&self) -> Option<Latch> {
-        self.devices.latch(self.first?)
+        self.devices.latch(None)
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -142,11 +127,11 @@ impl Site for AnswerSite {
             let memory = Some(host_range::allocate(bound, device, &want, &Helpers::default(), spent)?);
             self.page = Some(Page { node, allocation, blocks: 0, memory });
         }
-        let memory = self.page.as_mut().and_then(|page| page.memory.take()).ok_or_else(nothing)?;
+        let memory = self.page.as_mut().and_then(|page| page.memory.take()).ok_or_else(no_memory)?;
         let answerer = self.devices.open(target)?.answerer(memory).map_err(|error| {
             // The memory went with it.
             self.page = None;
-            failure(Stage::Allocate, &error)
+            allocating(error)
         })?;
         self.held = Some((setup, answerer));
         Ok(fresh)
@@ -166,17 +151,13 @@ impl Site for AnswerSite {
     }
 
     fn work(&mut self, _case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let page = self.page.as_mut().ok_or_else(nothing)?;
+        let page = self.page.as_mut().ok_or_else(no_memory)?;
         let offset = page.blocks % (PAGE_BYTES / QUESTION_BYTES) * QUESTION_BYTES;
         page.blocks += 1;
-        let (_, answerer) = self.held.as_mut().ok_or_else(nothing)?;
+        let (_, answerer) = self.held.as_mut().ok_or_else(no_memory)?;
         answerer.start(offset).map_err(measuring)?;
         Ok(Box::new(Answers { answerer: &mut **answerer, rounds: 0, answering: true }))
     }
-}
-
-fn measuring(error: device::DeviceError) -> Failure {
-    failure(Stage::Measure, &error)
 }
 
 /// One block of round trips.
@@ -206,14 +187,6 @@ impl Work for Answers<'_> {
 
     fn rounds_a_call(&self) -> u32 {
         TRIPS_A_CALL
-    }
-
-    fn lay_out(&mut self) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn arm(&mut self) -> Result<(), Failure> {
-        Ok(())
     }
 
     fn round(&mut self) -> Result<(), Failure> {

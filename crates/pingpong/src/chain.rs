@@ -9,7 +9,7 @@ use device::Chaser;
 use engine::{Failure, Stage, Timing, Trouble, Work};
 use stats::random::SplitMix64;
 
-use crate::fault::failure;
+use crate::fault::measuring;
 
 /// The distance of two loads, bytes: the line of a GPU's L2.
 pub const LOAD_LINE_BYTES: usize = 128;
@@ -83,10 +83,6 @@ impl<'a> LoadWork<'a> {
     }
 }
 
-fn measuring(error: device::DeviceError) -> Failure {
-    failure(Stage::Measure, &error)
-}
-
 impl Work for LoadWork<'_> {
     fn timing(&self) -> Timing {
         self.timing
@@ -104,10 +100,6 @@ impl Work for LoadWork<'_> {
     fn lay_out(&mut self) -> Result<(), Failure> {
         let at = self.chaser.at().map_err(measuring)?;
         (self.began, self.loads) = (self.cycle.number(at).unwrap_or(u64::MAX), 0);
-        Ok(())
-    }
-
-    fn arm(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -14,10 +14,10 @@
 //! A copy that is done twice leaves the right bytes; it shows in the time.
 
 use device::{Area, BytePattern, Copier, DeviceError, Direction};
-use engine::{Failure, Mismatch, Stage, Trouble};
+use engine::{Failure, Mismatch, Trouble};
 
 use crate::case::CopyCase;
-use crate::fault::failure;
+use crate::fault::verifying;
 
 /// From this size on a device fills and compares: below it the host is quicker than a kernel's launch.
 const BY_DEVICE_FROM_BYTES: usize = 1 << 20;
@@ -138,7 +138,7 @@ impl Delivery {
             source.spoil(if self.reads_host() { self.bytes } else { 0 });
             self.lay_out_by_host(copier, piece)
         };
-        laid.map_err(|error| failure(Stage::Verify, &error))
+        laid.map_err(verifying)
     }
 
     fn lay_out_by_device(&self, copier: &mut dyn Copier, source: &mut Source) -> Result<(), DeviceError> {
@@ -180,7 +180,7 @@ impl Delivery {
     pub(crate) fn arm(&self, copier: &mut dyn Copier, piece: &mut [u8]) -> Result<(), Failure> {
         let bytes = self.bytes;
         if self.reads_host() {
-            let source = range(copier.source(), bytes).map_err(|error| failure(Stage::Verify, &error))?;
+            let source = range(copier.source(), bytes).map_err(verifying)?;
             self.sent.fill_page_words(source);
         }
         if self.reads_device() {
@@ -193,7 +193,7 @@ impl Delivery {
                     copier.store(self.from(), offset, piece)
                 })
             };
-            armed.map_err(|error| failure(Stage::Verify, &error))?;
+            armed.map_err(verifying)?;
         }
         Ok(())
     }
@@ -202,7 +202,7 @@ impl Delivery {
     pub(crate) fn verify(&self, copier: &mut dyn Copier, piece: &mut [u8]) -> Result<u64, Trouble> {
         let mut compared = 0;
         if self.writes_host() {
-            let arrived = range(copier.destination(), self.bytes).map_err(|error| failure(Stage::Verify, &error))?;
+            let arrived = range(copier.destination(), self.bytes).map_err(verifying)?;
             let pattern = self.arriving();
             let looked = if self.by_device { pattern.compare_page_words(arrived) } else { pattern.compare(0, arrived) };
             looked.map_err(Trouble::Corrupt)?;
@@ -226,16 +226,15 @@ impl Delivery {
     fn send_back(&self, copier: &mut dyn Copier) -> Result<(), Trouble> {
         let (area, pattern) = (self.from(), self.arriving());
         let sent = copier.fill(area, pattern.inverted(), self.bytes).and_then(|()| copier.push(area, self.bytes));
-        sent.map_err(|error| failure(Stage::Verify, &error))?;
+        sent.map_err(verifying)?;
         self.compare_on_device(copier, area, pattern)
     }
 
     fn compare_on_device(&self, copier: &mut dyn Copier, area: Area, pattern: BytePattern) -> Result<(), Trouble> {
-        let device = |error: DeviceError| failure(Stage::Verify, &error);
-        let Some(offset) = copier.compare(area, pattern, self.bytes).map_err(device)? else { return Ok(()) };
+        let Some(offset) = copier.compare(area, pattern, self.bytes).map_err(verifying)? else { return Ok(()) };
         let mut word = [0; 8];
         let word = &mut word[..(self.bytes - offset as usize).min(8)];
-        copier.fetch(area, offset as usize, word).map_err(device)?;
+        copier.fetch(area, offset as usize, word).map_err(verifying)?;
         let expected = pattern.word(offset / 8).to_le_bytes();
         let wrong = word.iter().zip(expected).position(|(got, expected)| *got != expected);
         Err(match wrong {
@@ -253,7 +252,7 @@ impl Delivery {
             let piece = &mut piece[..(self.bytes - offset).min(PIECE_BYTES)];
             // A fetch that does nothing must not find what an earlier one left.
             self.sent.inverted().fill(offset as u64, piece);
-            copier.fetch(Area::A, offset, piece).map_err(|error| failure(Stage::Verify, &error))?;
+            copier.fetch(Area::A, offset, piece).map_err(verifying)?;
             self.sent.compare(offset as u64, piece).map_err(Trouble::Corrupt)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use device::{Device, DeviceId, Platform, PlatformKind};
-use engine::{Failure, Latch, Stage};
+use engine::{Failure, Latch, Stage, Timing};
 use placement::TargetId;
 use stats::PciAddress;
 use topo::gpu_class;
@@ -19,12 +19,19 @@ pub struct Devices {
     platform: Arc<dyn Platform>,
     open: BTreeMap<TargetId, Box<dyn Device>>,
     watched: Vec<GpuWatch>,
+    /// The device that was opened first.
+    first: Option<TargetId>,
 }
 
 impl Devices {
-    /// None is open yet.
-    pub fn new(platform: &Arc<dyn Platform>) -> Self {
-        Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new() }
+    /// None is open yet but the `first`, where there is one: that of a rank's first case.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn new(platform: &Arc<dyn Platform>, first: Option<TargetId>) -> Result<Self, Failure> {
+        let mut devices = Self { platform: Arc::clone(platform), open: BTreeMap::new(), watched: Vec::new(), first };
+        first.map(|target| devices.open(target).map(|_| ())).transpose()?;
+        Ok(devices)
     }
 
     /// A device, opened when it is first asked for.
@@ -67,9 +74,17 @@ impl Devices {
         self.open.get(&target).map(|device| &**device)
     }
 
-    /// The latch of a device that is open.
-    pub fn latch(&self, target: TargetId) -> Option<Latch> {
-        Some(self.get(target)?.capabilities().latch.clone())
+    /// The latch of a device that is open; of the first one where none is named.
+    pub fn latch(&self, target: Option<TargetId>) -> Option<Latch> {
+        Some(self.get(target.or(self.first)?)?.capabilities().latch.clone())
+    }
+
+    /// The clock of what a device does that is open: its own, where it can hold a queue back.
+    pub fn timing(&self, target: TargetId) -> Timing {
+        match self.latch(Some(target)) {
+            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
+            _ => Timing::Host,
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! One host range of a rank: placed on its node and pinned as asked.
 
 use device::{Device, HostMemory, MemoryKind};
-use engine::{Bound, Failure, Helpers, PlacedMemory, Stage, TimeSpent, with_memory_policy};
+use engine::{Bound, Failure, Helpers, PlacedMemory, TimeSpent, with_memory_policy};
 
-use crate::fault::failure;
+use crate::fault::allocating;
 
 /// What is to be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +31,12 @@ pub fn allocate(
     helpers: &Helpers,
     spent: &mut TimeSpent,
 ) -> Result<Box<dyn HostMemory>, Failure> {
-    let refused = |error| failure(Stage::Allocate, &error);
     if want.kind == MemoryKind::PinnedDriver {
         return spent.on(
             |spent| &mut spent.pin_ns,
             || {
                 with_memory_policy(bound, want.node, want.one_node, || {
-                    let mut memory = device.allocate_pinned(want.len).map_err(refused)?;
+                    let mut memory = device.allocate_pinned(want.len).map_err(allocating)?;
                     memory.bytes_mut().fill(0);
                     Ok(memory)
                 })
@@ -48,5 +47,5 @@ pub fn allocate(
         |spent| &mut spent.allocate_ns,
         || PlacedMemory::new(bound, want.len, want.node, want.huge_pages, want.one_node, helpers),
     )?;
-    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(refused))
+    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating))
 }

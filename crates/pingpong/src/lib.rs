@@ -46,7 +46,7 @@ pub use engine::{
     ObservedPlacement, Order, PagesPerNode, PerCase, RankCase, RankState, RunEnd, RunState, Sample, SoFar, Stage,
     TimeSpent, Timing, Trouble, Worker, Workers, clock, dismiss,
 };
-pub use fault::failure;
+pub use fault::{allocating, failure, measuring, verifying};
 pub use host_range::{Want, allocate};
 pub use loads::{LoadCase, LoadSuite};
 pub use peer_loads::{PeerLoadCase, PeerLoadSuite};

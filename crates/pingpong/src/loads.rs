@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 use device::{Chaser, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Timing, Trouble, Work, Worker,
+    Bound, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent, Trouble,
+    Work, Worker, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
 use crate::chain::{Cycle, LoadWork};
 use crate::devices::Devices;
-use crate::fault::failure;
+use crate::fault::allocating;
 use crate::host_range::{self, Want};
 
 /// A case: a rank's GPU loads from a range on a node.
@@ -73,24 +73,14 @@ impl LoadSuite {
 
 impl Suite for LoadSuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, case): (usize, &LoadCase)| engine::Case {
-            index,
-            order: Order::Alone,
-            setup: index,
-            phase: 0,
-            members: Some(vec![case.rank]),
-        };
-        self.cases.iter().enumerate().map(case).collect()
+        self.cases.iter().enumerate().map(|(index, case)| engine::Case::by(index, vec![case.rank])).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let pu = self.workers.iter().find(|other| other.rank == worker.rank).map_or(worker.pu, |own| own.pu);
-        let mut devices = Devices::new(&self.platform);
         let first = self.cases.iter().find(|case| case.rank == worker.rank).map(|case| case.target);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
-        Ok(Box::new(LoadSite { held: None, range: None, devices, pu, first, suite: self }))
+        let devices = Devices::new(&self.platform, first)?;
+        Ok(Box::new(LoadSite { held: None, range: None, devices, pu, suite: self }))
     }
 }
 
@@ -113,17 +103,10 @@ struct LoadSite {
     range: Option<Range>,
     devices: Devices,
     pu: u32,
-    /// The device of its first case.
-    first: Option<TargetId>,
     suite: Arc<LoadSuite>,
 }
 
 impl LoadSite {
-    /// The device at hand.
-    fn target(&self) -> Option<TargetId> {
-        self.held.as_ref().map(|(setup, _)| self.suite.cases[*setup].target).or(self.first)
-    }
-
     /// Takes the memory from the device that has it. What could not be waited for is given up, and the chain with it.
     fn put_down(&mut self) {
         let Some((setup, mut chaser)) = self.held.take() else { return };
@@ -163,14 +146,13 @@ impl LoadSite {
             let memory = Some(memory);
             self.range = Some(Range { node, bytes, allocation, cycle, stopped: BTreeMap::new(), memory });
         }
-        let range = self.range.as_mut();
-        Ok((range.ok_or_else(|| Failure::new(Stage::Allocate, "no memory was made"))?, fresh))
+        Ok((self.range.as_mut().ok_or_else(no_memory)?, fresh))
     }
 }
 
 impl Site for LoadSite {
     fn latch(&self) -> Option<Latch> {
-        self.devices.latch(self.target()?)
+        self.devices.latch(self.held.as_ref().map(|(setup, _)| self.suite.cases[*setup].target))
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -194,7 +176,7 @@ impl Site for LoadSite {
         let chaser = made.map_err(|error| {
             // The memory went with it.
             self.range = None;
-            failure(Stage::Allocate, &error)
+            allocating(error)
         })?;
         self.held = Some((setup, chaser));
         Ok(fresh)
@@ -214,13 +196,9 @@ impl Site for LoadSite {
     }
 
     fn work(&mut self, _case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let (setup, chaser) = self.held.as_mut().ok_or_else(nothing)?;
-        let timing = match self.devices.latch(self.suite.cases[*setup].target) {
-            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
-            _ => Timing::Host,
-        };
-        let range = self.range.as_ref().ok_or_else(nothing)?;
+        let (setup, chaser) = self.held.as_mut().ok_or_else(no_memory)?;
+        let timing = self.devices.timing(self.suite.cases[*setup].target);
+        let range = self.range.as_ref().ok_or_else(no_memory)?;
         Ok(Box::new(LoadWork::new(&mut **chaser, &range.cycle, timing)))
     }
 }

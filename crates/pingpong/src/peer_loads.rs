@@ -11,15 +11,14 @@ use std::sync::Arc;
 
 use device::{Chaser, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Trouble, Work, Worker, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
 use crate::chain::{Cycle, LoadWork};
 use crate::devices::Devices;
-use crate::fault::failure;
+use crate::fault::skipped_or_failed;
 
 /// A case: a rank's GPU loads from another one's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,24 +55,14 @@ impl PeerLoadSuite {
 
 impl Suite for PeerLoadSuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, case): (usize, &PeerLoadCase)| engine::Case {
-            index,
-            order: Order::Alone,
-            setup: index,
-            phase: 0,
-            members: Some(vec![case.rank]),
-        };
-        self.cases.iter().enumerate().map(case).collect()
+        self.cases.iter().enumerate().map(|(index, case)| engine::Case::by(index, vec![case.rank])).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let own = self.workers.iter().find(|other| other.rank == worker.rank).copied().unwrap_or(*worker);
-        let mut devices = Devices::new(&self.platform);
         let first = self.cases.iter().find(|case| case.rank == own.rank).map(|case| case.by);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
-        Ok(Box::new(PeerLoadSite { held: None, chain: None, devices, own, first, suite: self }))
+        let devices = Devices::new(&self.platform, first)?;
+        Ok(Box::new(PeerLoadSite { held: None, chain: None, devices, own, suite: self }))
     }
 }
 
@@ -91,13 +80,12 @@ struct PeerLoadSite {
     chain: Option<Chain>,
     devices: Devices,
     own: Worker,
-    first: Option<TargetId>,
     suite: Arc<PeerLoadSuite>,
 }
 
 impl Site for PeerLoadSite {
     fn latch(&self) -> Option<Latch> {
-        self.devices.latch(self.first?)
+        self.devices.latch(None)
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -119,15 +107,10 @@ impl Site for PeerLoadSite {
             let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed))?;
             self.chain = Some(Chain { allocation, bytes, cycle });
         }
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let (Some(by), Some(owner)) = (self.devices.get(by), self.devices.get(owner)) else { return Err(nothing()) };
-        let chain = self.chain.as_ref().ok_or_else(nothing)?;
+        let (by, owner) = self.devices.get(by).zip(self.devices.get(owner)).ok_or_else(no_memory)?;
+        let chain = self.chain.as_ref().ok_or_else(no_memory)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || by.peer_chaser(owner, &chain.bytes));
-        let chaser = made.map_err(|error| match error {
-            device::DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
-            other => failure(Stage::Allocate, &other).into(),
-        })?;
-        self.held = Some((setup, chaser));
+        self.held = Some((setup, made.map_err(skipped_or_failed)?));
         Ok(true)
     }
 
@@ -145,13 +128,9 @@ impl Site for PeerLoadSite {
     }
 
     fn work(&mut self, _case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
-        let timing = match self.latch() {
-            Some(Latch::StreamWait | Latch::SpinKernel) => Timing::Device,
-            _ => Timing::Host,
-        };
-        let (_, chaser) = self.held.as_mut().ok_or_else(nothing)?;
-        let chain = self.chain.as_ref().ok_or_else(nothing)?;
+        let (setup, chaser) = self.held.as_mut().ok_or_else(no_memory)?;
+        let timing = self.devices.timing(self.suite.cases[*setup].by);
+        let chain = self.chain.as_ref().ok_or_else(no_memory)?;
         Ok(Box::new(LoadWork::new(&mut **chaser, &chain.cycle, timing)))
     }
 }

@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 use device::{BytePattern, CopyBy, PeerCopier, PeerEnd, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, Order, PageCheck, Site, Stage, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker,
+    no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
 
 use crate::case::DEVICE_TIMING_FROM_BYTES;
 use crate::devices::Devices;
-use crate::fault::failure;
+use crate::fault::{measuring, skipped_or_failed, verifying};
 
 /// What one rank copies in a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,24 +92,15 @@ impl PeerSuite {
 
 impl Suite for PeerSuite {
     fn cases(&self) -> Vec<engine::Case> {
-        let case = |(index, case): (usize, &PeerCase)| engine::Case {
-            index,
-            order: if case.copies.len() > 1 { Order::Simultaneous } else { Order::Alone },
-            setup: index,
-            phase: 0,
-            members: Some(case.copies.iter().map(|copy| copy.rank).collect()),
-        };
-        self.cases.iter().enumerate().map(case).collect()
+        let ranks = |case: &PeerCase| case.copies.iter().map(|copy| copy.rank).collect();
+        self.cases.iter().enumerate().map(|(index, case)| engine::Case::by(index, ranks(case))).collect()
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
         let own = self.workers.iter().find(|other| other.rank == worker.rank).copied().unwrap_or(*worker);
-        let mut devices = Devices::new(&self.platform);
         let first = (0..self.cases.len()).find_map(|case| self.copy(case, own.rank)).map(|copy| copy.from);
-        if let Some(target) = first {
-            devices.open(target)?;
-        }
-        Ok(Box::new(PeerSite { held: None, devices, own, first, suite: self }))
+        let devices = Devices::new(&self.platform, first)?;
+        Ok(Box::new(PeerSite { held: None, devices, own, suite: self }))
     }
 }
 
@@ -119,13 +110,12 @@ struct PeerSite {
     held: Option<(usize, u32, Box<dyn PeerCopier>)>,
     devices: Devices,
     own: Worker,
-    first: Option<TargetId>,
     suite: Arc<PeerSuite>,
 }
 
 impl Site for PeerSite {
     fn latch(&self) -> Option<Latch> {
-        self.devices.latch(self.first?)
+        self.devices.latch(None)
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -141,9 +131,7 @@ impl Site for PeerSite {
         let PeerCopy { from, to, .. } = self.suite.copy(setup, self.own.rank).ok_or_else(nothing)?;
         self.devices.open(from)?;
         self.devices.open(to)?;
-        let (Some(source), Some(destination)) = (self.devices.get(from), self.devices.get(to)) else {
-            return Err(nothing());
-        };
+        let (source, destination) = self.devices.get(from).zip(self.devices.get(to)).ok_or_else(nothing)?;
         let PeerSuite { end, by, cases, .. } = &*self.suite;
         let made = spent.on(
             |spent| &mut spent.allocate_ns,
@@ -152,11 +140,7 @@ impl Site for PeerSite {
                 copier.copy_by(*by).map(|()| copier)
             },
         );
-        let copier = made.map_err(|error| match error {
-            device::DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
-            other => failure(Stage::Allocate, &other).into(),
-        })?;
-        self.held = Some((setup, allocation, copier));
+        self.held = Some((setup, allocation, made.map_err(skipped_or_failed)?));
         Ok(true)
     }
 
@@ -174,14 +158,13 @@ impl Site for PeerSite {
     }
 
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
-        let nothing = || Trouble::from(Failure::new(Stage::Allocate, "no memory was made"));
         let PeerSuite { cases, end, .. } = &*self.suite;
         let (rank, bytes) = (self.own.rank as u64, cases[case].bytes);
-        let latch = self.suite.copy(case, self.own.rank).and_then(|copy| self.devices.latch(copy.by(*end)));
-        let timing = cases[case].timing(*end, matches!(latch, Some(Latch::StreamWait | Latch::SpinKernel)));
+        let by = self.suite.copy(case, self.own.rank).map(|copy| copy.by(*end));
+        let timing = cases[case].timing(*end, by.is_some_and(|device| self.devices.timing(device) == Timing::Device));
         let mix = |key: u64, part: u64| stats::random::mix(key ^ stats::random::mix(part.wrapping_add(1)));
         let key = [rank, case as u64, pass].into_iter().fold(stats::random::mix(self.suite.seed), mix);
-        let (.., copier) = self.held.as_mut().ok_or_else(nothing)?;
+        let (.., copier) = self.held.as_mut().ok_or_else(no_memory)?;
         Ok(Box::new(PeerWork { copier: &mut **copier, bytes, timing, sent: BytePattern::new(key) }))
     }
 }
@@ -192,14 +175,6 @@ struct PeerWork<'a> {
     bytes: usize,
     timing: Timing,
     sent: BytePattern,
-}
-
-fn measuring(error: device::DeviceError) -> Failure {
-    failure(Stage::Measure, &error)
-}
-
-fn verifying(error: device::DeviceError) -> Failure {
-    failure(Stage::Verify, &error)
 }
 
 impl Work for PeerWork<'_> {

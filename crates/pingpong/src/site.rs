@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use device::{Copier, CopyBy, DeviceError, DeviceFacts, HostPair, MemoryHome, MemoryKind};
+use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
     Bound, DevicePages, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker,
+    Trouble, Work, Worker, no_memory,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -18,7 +18,7 @@ use crate::case::CopyCase;
 use crate::cells::CopyEnds;
 use crate::delivery::{Delivery, PIECE_BYTES, Source};
 use crate::devices::Devices;
-use crate::fault::failure;
+use crate::fault::{allocating, skipped_or_failed};
 use crate::host_range::{self, Want};
 use crate::suite::{CopySuite, Need};
 use crate::work::CopyWork;
@@ -67,17 +67,8 @@ struct Ranges {
 impl CopySite {
     /// Opens the rank's own device.
     pub(crate) fn open(suite: Arc<CopySuite>, plan: RankPlan, _by: &Bound) -> Result<Self, Failure> {
-        let target = plan.target.id;
-        let mut site = Self {
-            held: None,
-            idle: None,
-            devices: Devices::new(&suite.platform),
-            piece: vec![0; PIECE_BYTES],
-            plan,
-            suite,
-        };
-        site.devices.open(target)?;
-        Ok(site)
+        let devices = Devices::new(&suite.platform, Some(plan.target.id))?;
+        Ok(Self { held: None, idle: None, devices, piece: vec![0; PIECE_BYTES], plan, suite })
     }
 
     /// The host memory asked for: what is there, with what lies in it, or made anew.
@@ -141,7 +132,7 @@ impl Suite for CopySuite {
 
 impl Site for CopySite {
     fn latch(&self) -> Option<Latch> {
-        self.devices.latch(self.plan.target.id)
+        self.devices.latch(None)
     }
 
     fn conditions(&mut self) -> Vec<GpuConditions> {
@@ -165,7 +156,7 @@ impl Site for CopySite {
         let shares_device = self.suite.shares_device(rank, setup, cell.target);
         let device = self.devices.open(cell.target)?;
         let made = spent.on(|spent| &mut spent.allocate_ns, || device.copier(host, bidirectional));
-        let mut copier = made.map_err(|error| failure(Stage::Allocate, &error))?;
+        let mut copier = made.map_err(allocating)?;
         if shares_device {
             copier.take_turns();
         }
@@ -218,18 +209,13 @@ impl Site for CopySite {
     fn work(&mut self, case: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let case = self.suite.copies()[case];
         let (rank, config) = (self.plan.rank, &self.suite.config);
-        let Some(held) = &mut self.held else {
-            return Err(Failure::new(Stage::Allocate, "no memory was made").into());
-        };
+        let held = self.held.as_mut().ok_or_else(no_memory)?;
         let device = self.devices.get(held.cell.target);
         let device = device.ok_or_else(|| Failure::new(Stage::Open, "its device is not open"))?;
         let can = device.capabilities();
         let timing = case.timing(config.timing, can, held.shares_device).map_err(Trouble::Skipped)?;
         if held.by != case.by {
-            held.copier.copy_by(case.by).map_err(|error| match error {
-                DeviceError::Unsupported { .. } => Trouble::Skipped(error.to_string()),
-                other => failure(Stage::Allocate, &other).into(),
-            })?;
+            held.copier.copy_by(case.by).map_err(skipped_or_failed)?;
             held.by = case.by;
         }
         let delivery = Delivery::new(config.seed, rank, &case, pass, can.patterns.is_ok(), &held.source);

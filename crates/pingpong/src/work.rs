@@ -1,11 +1,11 @@
 //! One block of copies: what the engine times.
 
 use device::{Copier, Direction, Marks};
-use engine::{Failure, Lanes, Stage, Timing, Trouble, Work};
+use engine::{Failure, Lanes, Timing, Trouble, Work};
 
 use crate::case::CopyCase;
 use crate::delivery::{Delivery, Source};
-use crate::fault::failure;
+use crate::fault::measuring;
 
 /// The work of one block of one case.
 pub(crate) struct CopyWork<'a> {
@@ -17,10 +17,6 @@ pub(crate) struct CopyWork<'a> {
     pub source: &'a mut Source,
     /// Room for a piece of what is compared on the host.
     pub piece: &'a mut [u8],
-}
-
-fn measuring(error: device::DeviceError) -> Failure {
-    failure(Stage::Measure, &error)
 }
 
 impl Work for CopyWork<'_> {
