@@ -10,22 +10,22 @@ use engine::{Helpers, Joined, Order, Suite, Worker};
 use hostmem::MemorySuite;
 use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Plan, RankPlan, RowsBy, rows};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::matrix::{Compares, Matrix, MatrixRow};
+use report::settings::MemoryKind;
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{
-    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
-};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
 use super::memory_range;
-use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::document::of_experiment::name_of;
 use hostmem::Access;
 
 use crate::backends::FoundPlatform;
+use crate::budget::fits_on;
 use crate::config;
 use crate::document::settings;
 use crate::fault::Fault;
+use crate::matrix_parts::{column, node_column};
 use crate::options::ContendOptions;
 
 /// Copies of one rank, and threads beside them.
@@ -55,18 +55,13 @@ impl Beside {
         plan: &Plan,
     ) -> Result<Self, Fault> {
         let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage("there is no device"))?;
-        let mut config = config::measuring(&args.measuring);
-        config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
-        config.memory = config::memory_kinds(args.memory.as_slice(), kind);
-        config.directions = config::unique(&args.directions);
-        config.orders = vec![Order::Alone];
-        config.timing = args.timing;
+        let mut config = config::contending(args, kind)?;
         let pus = match &args.beside_cpus {
             Some(list) => {
                 allowed(topology, list)?;
                 list.0.clone()
             }
-            None => near(topology, &rank),
+            None => other_cores(topology, rank.memory_node, rank.pu),
         };
         if pus.is_empty() {
             let text = format!(
@@ -81,7 +76,11 @@ impl Beside {
         counts.push(pus.len());
         let range = memory_range::streamed(topology, pus.len(), pus.len());
         let range = memory_range::whole(args.range.unwrap_or(range), hostmem::LINE_BYTES)?;
-        fits(topology, &rank, traffic, range, pus.len())?;
+        let ranges = if traffic == Access::Copy { 2 } else { 1 };
+        let needs = (range as u64).saturating_mul(ranges).saturating_mul(pus.len() as u64);
+        fits_on(topology, rank.memory_node, needs, |bytes| {
+            format!("the ranges of the traffic on it need {bytes}; ask for a smaller --range or fewer --beside-cpus")
+        })?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
         let (one_node, helpers) = (topology.machine_has_one_node(), Helpers(topology.allowed.pus.clone()));
         Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, one_node, helpers })
@@ -119,7 +118,7 @@ impl Beside {
             access: self.traffic,
             bytes: self.range,
             node,
-            order: if *count > 1 { Order::Simultaneous } else { Order::Alone },
+            order: Order::of(*count),
             ranks: (0..*count).collect(),
             pace: None,
         };
@@ -132,42 +131,29 @@ impl Beside {
             (Arc::new(reading) as Arc<dyn Suite>, self.threads.len()),
         ]);
 
-        let copy_case = |copy: &pingpong::CopyCase, order, group: &str| DocumentCase {
-            order,
-            memory: settings::memory(copy.memory),
-            direction: settings::direction(copy.direction),
-            bytes: copy.bytes as u64,
-            range_bytes: None,
-            group: Some(group.to_owned()),
+        let copy_case = |copy: &pingpong::CopyCase, order, group: String| {
+            DocumentCase::of_copies(&pingpong::CopyCase { order, ..*copy }, Some(group))
         };
-        let traffic_case = |order, group: &str| DocumentCase {
+        let traffic_case = |order, group: String| DocumentCase {
             order,
             memory: MemoryKind::Pageable,
             direction: settings::direction_of(self.traffic),
             bytes: self.range as u64,
             range_bytes: Some(self.range as u64),
-            group: Some(group.to_owned()),
+            group: Some(group),
         };
-        let (mut cases, mut mappings) = (Vec::new(), Vec::new());
+        let mut figures = Figures::default();
         let threads = |count: usize| (0..count).map(|thread| (thread + 1, thread + 1)).collect::<Vec<_>>();
         for (at, copy) in copies.iter().enumerate() {
-            mappings.push(CaseMapping {
-                at,
-                case: numbered(&mut cases, copy_case(copy, Order::Alone, ALONE)),
-                places: vec![(0, 0)],
-            });
+            figures.add(at, copy_case(copy, Order::Alone, ALONE.to_owned()), vec![(0, 0)]);
         }
         for (k, count) in self.counts.iter().enumerate() {
-            let at = copies.len() + k;
-            let case = numbered(&mut cases, traffic_case(accesses[k].order, &without(*count)));
-            mappings.push(CaseMapping { at, case, places: threads(*count) });
+            figures.add(copies.len() + k, traffic_case(accesses[k].order, without(*count)), threads(*count));
             for (c, copy) in copies.iter().enumerate() {
                 let at = joined.at_once(&[(0, c), (1, k)]);
                 let group = traffic_group(*count, copy, &copies);
-                let case = numbered(&mut cases, copy_case(copy, Order::Simultaneous, &beside(*count)));
-                mappings.push(CaseMapping { at, case, places: vec![(0, 0)] });
-                let case = numbered(&mut cases, traffic_case(Order::Simultaneous, &group));
-                mappings.push(CaseMapping { at, case, places: threads(*count) });
+                figures.add(at, copy_case(copy, Order::Simultaneous, beside(*count)), vec![(0, 0)]);
+                figures.add(at, traffic_case(Order::Simultaneous, group), threads(*count));
             }
         }
         let mut places = vec![self.rank.clone()];
@@ -177,9 +163,8 @@ impl Beside {
         let mut workers = vec![Worker { rank: 0, pu: self.rank.pu }];
         workers.extend(self.threads.iter().map(|thread| Worker { rank: thread.rank + 1, pu: thread.pu }));
         let matrix = self.matrix(topology, found, &copies);
-        let mut directions: Vec<Direction> =
-            self.config.directions.iter().map(|way| settings::direction(*way)).collect();
-        directions.push(settings::direction_of(self.traffic));
+        let mut asked = RequestedSettings::of_copies(&self.config);
+        asked.directions.push(settings::direction_of(self.traffic));
         Experiment {
             known: Beforehand::default(),
             command: "contend",
@@ -187,17 +172,9 @@ impl Beside {
             workers,
             engine: self.config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
-            cases,
-            mappings,
+            figures,
             matrices: vec![matrix],
-            asked: RequestedSettings {
-                sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
-                directions,
-                memory: self.config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-                huge_pages,
-                engine: CopyEngine::Ce,
-                timing: Some(settings::timing(self.config.timing)),
-            },
+            asked,
         }
     }
 
@@ -227,19 +204,9 @@ impl Beside {
                 rows.push(row(name, traffic_group(*count, copy, copies), all(*count), pus(*count)));
             }
         }
-        let device = MatrixColumn {
-            name: name_of(&self.rank.target),
-            device: self.rank.target.id.to_string(),
-            ranks: first,
-            declared_nodes: declared_nodes(topology, found, self.rank.target.id),
-        };
-        let node = self.rank.memory_node;
-        let cpu = MatrixColumn {
-            name: "all threads".to_owned(),
-            device: format!("node {node}"),
-            ranks: all(self.threads.len()),
-            declared_nodes: report::Known::value(IdSet::from_iter([node]), "the node itself"),
-        };
+        let target = &self.rank.target;
+        let device = column(name_of(target), target, first, (topology, found));
+        let cpu = node_column("all threads".to_owned(), self.rank.memory_node, all(self.threads.len()));
         Matrix { title: "copies beside traffic".to_owned(), compares: Compares::Load, rows, columns: vec![device, cpu] }
     }
 }
@@ -263,19 +230,12 @@ fn traffic_group(count: usize, copy: &pingpong::CopyCase, copies: &[pingpong::Co
     if copies.len() > 1 { format!("{}, {}", beside(count), copy.direction) } else { beside(count) }
 }
 
-/// The cores of the node of a rank's memory, less the one that the rank is on.
-fn near(topology: &Topology, rank: &RankPlan) -> Vec<u32> {
-    let own = topology.core_of(rank.pu).map(|core| core.pus.clone()).unwrap_or_default();
-    let cores = cores_of(topology, rank.memory_node).into_iter();
-    cores.filter(|pu| *pu != rank.pu && !own.contains(*pu)).collect()
-}
-
-/// The PUs that use a node's memory as their own, one of each core.
-pub(super) fn cores_of(topology: &Topology, node: u32) -> Vec<u32> {
-    let of_node = rows(topology, RowsBy::Node)
-        .into_iter()
-        .find_map(|row| row.place.ok().filter(|row_place| row_place.node == node));
-    of_node.map_or_else(Vec::new, |row_place| row_place.pus)
+/// The PUs that use a node's memory as their own, one of each core, less the core that this PU is of.
+pub(super) fn other_cores(topology: &Topology, node: u32, pu: u32) -> Vec<u32> {
+    let own = topology.core_of(pu).map(|core| core.pus.clone()).unwrap_or_default();
+    let mut places = rows(topology, RowsBy::Node).into_iter().filter_map(|row| row.place.ok());
+    let cores = places.find(|row_place| row_place.node == node).map(|row_place| row_place.pus).unwrap_or_default();
+    cores.into_iter().filter(|other| *other != pu && !own.contains(*other)).collect()
 }
 
 /// Whether this process may use all the PUs that `--beside-cpus` names.
@@ -290,18 +250,4 @@ pub(super) fn allowed(topology: &Topology, named: &IdList) -> Result<(), Fault> 
     let pus = &topology.allowed.pus;
     let text = format!("--beside-cpus names PUs {outside}, which this process may not use; allowed are {pus}");
     Err(Fault::usage(text))
-}
-
-/// Whether the ranges of so many threads are there on the rank's node: memory that is bound and cannot be had ends the process.
-fn fits(topology: &Topology, rank: &RankPlan, traffic: Access, range: usize, threads: usize) -> Result<(), Fault> {
-    let ranges = if traffic == Access::Copy { 2 } else { 1 };
-    let needs = (range as u64).saturating_mul(ranges).saturating_mul(threads as u64);
-    let Some(has) = topology.memory_bytes(rank.memory_node).filter(|has| needs > *has) else { return Ok(()) };
-    let size = stats::units::rounded_size;
-    Err(Fault::usage(format!(
-        "NUMA node {} has {}, and the ranges of the traffic on it need {}; ask for a smaller --range or fewer --beside-cpus",
-        rank.memory_node,
-        size(has),
-        size(needs)
-    )))
 }

@@ -54,15 +54,15 @@ impl Measurement for ComputingOptions {
 
     fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
         let Untouched { kind, targets, source } = untouched;
-        let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
+        let rows = rows(&survey.topology, self.rows);
         let targets = chosen(self.measuring.gpus.as_ref(), targets)?;
         let columns = targets.iter().map(name_of).collect();
         let (figures, max_time) = if kind == PlatformKind::Host {
             self.without_vendor()?;
-            let kernels = ThreadKernels::new(self, topology, rows.clone(), nodes(&targets))?;
+            let kernels = ThreadKernels::new(self, rows.clone(), nodes(&targets))?;
             (kernels.figures_description(), kernels.max_time())
         } else {
-            let kernels = GpuKernels::new(self, topology, rows.clone(), targets)?;
+            let kernels = GpuKernels::new(self, rows.clone(), targets)?;
             (kernels.figures_description(), kernels.max_time())
         };
         Ok(Outline { source, rows, columns, figures, max_time })
@@ -73,9 +73,9 @@ impl Measurement for ComputingOptions {
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         if found.platform.facts().kind == PlatformKind::Host {
             self.without_vendor()?;
-            return ThreadKernels::new(self, topology, rows, nodes(&targets))?.experiment(topology);
+            return ThreadKernels::new(self, rows, nodes(&targets))?.experiment(topology);
         }
-        let kernels = GpuKernels::new(self, topology, rows, targets)?;
+        let kernels = GpuKernels::new(self, rows, targets)?;
         kernels.experiment(topology, found, |target| device_bytes(&*found.platform, target))
     }
 }

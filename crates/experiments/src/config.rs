@@ -8,7 +8,7 @@ use report::settings::OrderAsked;
 use stats::stop::{Patience, StopRule};
 
 use crate::fault::Fault;
-use crate::options::{Measuring, PingPongOptions};
+use crate::options::{ContendOptions, Measuring, PingPongOptions};
 
 /// The size when none is asked for: the case study's.
 pub const SIZE_BYTES: u64 = 128 << 20;
@@ -33,30 +33,17 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 /// Sizes this machine cannot address.
 pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
     let sizes = args.sizes.iter().copied().map(usize::try_from).collect::<Result<Vec<_>, _>>();
-    let memory = memory_kinds(&args.memory, platform);
-    let amount = amount(&args.measuring, args.warmup.unwrap_or(WARMUP));
     let mut config = RunConfig {
         sizes: sizes.map_err(Fault::usage)?,
-        memory,
+        memory: memory_kinds(&args.memory, platform),
         directions: unique(&args.directions),
         orders: orders(args.order, ranks),
         timing: args.timing,
         by: args.engine,
-        huge_pages: args.measuring.huge_pages,
-        verify: args.measuring.verify,
-        seed: args.measuring.seed,
-        amount,
-        max_time: Duration::ZERO,
-        timeout: args.measuring.timeout,
+        amount: amount(&args.measuring, args.warmup.unwrap_or(WARMUP)),
+        ..measuring(&args.measuring)
     };
-    let cases = u32::try_from(pingpong::CopyCase::all(&config).len()).unwrap_or(u32::MAX);
-    // A fixed number of rounds is what was asked for, however long it takes.
-    let default = if args.measuring.reps.is_some() {
-        Duration::MAX
-    } else {
-        TIME_AT_LEAST.max(TIME_PER_CASE.saturating_mul(cases))
-    };
-    config.max_time = args.measuring.max_time.unwrap_or(default);
+    config.max_time = time_at(&args.measuring, pingpong::CopyCase::all(&config).len(), TIME_PER_CASE);
     Ok(config)
 }
 
@@ -106,6 +93,21 @@ pub fn measuring(args: &Measuring) -> RunConfig {
     }
 }
 
+/// The run of copies that lose something to others, each alone at first.
+///
+/// # Errors
+/// A size this machine cannot address.
+pub fn contending(args: &ContendOptions, platform: PlatformKind) -> Result<RunConfig, Fault> {
+    Ok(RunConfig {
+        sizes: vec![usize::try_from(args.size).map_err(Fault::usage)?],
+        memory: memory_kinds(args.memory.as_slice(), platform),
+        directions: unique(&args.directions),
+        orders: vec![Order::Alone],
+        timing: args.timing,
+        ..measuring(&args.measuring)
+    })
+}
+
 fn amount(args: &Measuring, warmup: u64) -> Amount {
     match (args.reps, args.precision) {
         (Some(reps), _) => Amount::Fixed { reps, warmup },
@@ -135,8 +137,12 @@ pub fn memory_kinds(asked: &[MemoryKind], platform: PlatformKind) -> Vec<MemoryK
 
 /// The time for measuring so many cases of the suite.
 pub fn time_for(args: &Measuring, cases: usize) -> Duration {
-    let cases = u32::try_from(cases).unwrap_or(u32::MAX);
-    let default = TIME_AT_LEAST.max(SUITE_TIME_PER_CASE.saturating_mul(cases));
+    time_at(args, cases, SUITE_TIME_PER_CASE)
+}
+
+fn time_at(args: &Measuring, cases: usize, per_case: Duration) -> Duration {
+    let default = TIME_AT_LEAST.max(per_case.saturating_mul(u32::try_from(cases).unwrap_or(u32::MAX)));
+    // A fixed number of rounds is what was asked for, however long it takes.
     args.max_time.unwrap_or(if args.reps.is_some() { Duration::MAX } else { default })
 }
 

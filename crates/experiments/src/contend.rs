@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use device::PlatformKind;
-use engine::{Helpers, Order, Worker};
+use engine::{Helpers, Order};
 use pingpong::{Cells, CopySuite, RunConfig, TimingChoice};
 use placement::{Membind, Plan, Request, Target, TargetId};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::{IdSet, PciAddress};
 use topo::{Survey, Topology};
 
@@ -17,11 +17,11 @@ use crate::backends::{self, FoundPlatform, Untouched};
 use crate::beside::Beside;
 use crate::budget::{budget, budget_untouched};
 use crate::config;
-use crate::document::of_experiment::{declared_nodes, name_of};
-use crate::document::settings;
+use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen_for_ranks};
-use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
 use crate::fault::Fault;
+use crate::matrix_parts::column;
 use crate::options::{ContendOptions, Measuring};
 use crate::outline::Outline;
 
@@ -56,12 +56,7 @@ impl Contend {
                         --gpus 0,0 names it twice";
             return Err(Fault::usage(text));
         }
-        let mut config = config::measuring(&args.measuring);
-        config.sizes = vec![usize::try_from(args.size).map_err(Fault::usage)?];
-        config.memory = config::memory_kinds(args.memory.as_slice(), kind);
-        config.directions = config::unique(&args.directions);
-        config.orders = vec![Order::Alone];
-        config.timing = args.timing;
+        let mut config = config::contending(args, kind)?;
         let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
         let shares_device = |rank: usize| {
             plan.ranks.iter().enumerate().any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
@@ -104,24 +99,13 @@ impl Contend {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
-        let (mut list, mut cases, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut list, mut figures) = (Vec::new(), Figures::default());
         for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
-                let case = DocumentCase {
-                    order: row.order,
-                    memory: settings::memory(copy.memory),
-                    direction: settings::direction(copy.direction),
-                    bytes: copy.bytes as u64,
-                    range_bytes: None,
-                    group: Some(row.name.clone()),
-                };
-                let case = numbered(&mut cases, case);
-                mappings.push(CaseMapping {
-                    at: mappings.len(),
-                    case,
-                    places: row.ranks.iter().map(|rank| (*rank, *rank)).collect(),
-                });
-                list.push((pingpong::CopyCase { order: row.order, ..copy }, Cells::Members(row.ranks.clone())));
+                let copy = pingpong::CopyCase { order: row.order, ..copy };
+                let places = row.ranks.iter().map(|rank| (*rank, *rank)).collect();
+                figures.add(list.len(), DocumentCase::of_copies(&copy, Some(row.name.clone())), places);
+                list.push((copy, Cells::Members(row.ranks.clone())));
             }
         }
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
@@ -129,19 +113,11 @@ impl Contend {
             known: Beforehand::default(),
             command: "contend",
             suite: Arc::new(suite),
-            workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            workers: pingpong::workers(&plan.ranks),
             engine: config.engine(),
-            cases,
-            mappings,
+            figures,
             matrices: vec![matrix],
-            asked: RequestedSettings {
-                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
-                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
-                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-                huge_pages: config.huge_pages,
-                engine: settings::engine(config.by),
-                timing: Some(settings::timing(config.timing)),
-            },
+            asked: RequestedSettings::of_copies(&config),
             places: plan,
         }
     }
@@ -158,11 +134,8 @@ impl Contend {
                 self.one_device.then(|| "they share one device".to_owned()).filter(|_| row.ranks.len() > 1)
             }),
         };
-        let column = |(rank, name): (&placement::RankPlan, String)| MatrixColumn {
-            name,
-            device: rank.target.id.to_string(),
-            ranks: IdSet::from_iter([rank.rank as u32]),
-            declared_nodes: declared_nodes(topology, found, rank.target.id),
+        let column = |(rank, name): (&placement::RankPlan, String)| {
+            column(name, &rank.target, IdSet::from_iter([rank.rank as u32]), (topology, found))
         };
         Matrix {
             title: "at once".to_owned(),

@@ -8,16 +8,14 @@ use std::time::Duration;
 
 use engine::{Amount, EngineConfig, Order, Worker};
 use hostmem::LINE_BYTES;
-use placement::{Plan, RankPlan, RowsBy, rows};
+use placement::{Plan, RowsBy, rows};
 use report::Known;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::settings::{Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{
-    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
-};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
 use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
@@ -131,8 +129,7 @@ impl CorePairs {
             self.engine.seed,
             topology.machine_has_one_node(),
         );
-        let (mut cases, mut mappings) = (Vec::new(), Vec::new());
-        let mut places: Vec<RankPlan> = Vec::new();
+        let (mut figures, mut places) = (Figures::default(), Vec::new());
         for (at, (i, j)) in pairs.iter().enumerate() {
             let (one, other) = (self.cores[*i], self.cores[*j]);
             let case = DocumentCase {
@@ -143,8 +140,7 @@ impl CorePairs {
                 range_bytes: Some(hostmem::PAIR_RANGE_BYTES as u64),
                 group: Some(format!("PUs {},{}", other.pu, one.pu)),
             };
-            let case = numbered(&mut cases, case);
-            mappings.push(CaseMapping { at, case, places: vec![(i - 1, at)] });
+            figures.add(at, case, vec![(i - 1, at)]);
             places.push(place(topology, at, one.pu, one.node, memory_of(one.node)));
         }
         Experiment {
@@ -154,17 +150,9 @@ impl CorePairs {
             workers,
             engine: self.engine.clone(),
             places: Plan { ranks: places, notes: Vec::new() },
-            cases,
-            mappings,
+            asked: RequestedSettings::of_cases(&figures.cases, false),
+            figures,
             matrices: vec![self.matrix(&pairs)],
-            asked: RequestedSettings {
-                sizes: vec![LINE_BYTES as u64],
-                directions: vec![Direction::CoreToCore],
-                memory: vec![MemoryKind::Pageable],
-                huge_pages: false,
-                engine: CopyEngine::Ce,
-                timing: None,
-            },
         }
     }
 

@@ -6,12 +6,16 @@
 use std::sync::Arc;
 
 use engine::{EngineConfig, Order, Suite, Worker};
+use pingpong::{CopyCase, RunConfig};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
 use report::matrix::Matrix;
 use report::pieces::Pieces;
 use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
 use topo::Topology;
+
+use crate::config::unique;
+use crate::document::settings;
 
 /// Everything that is to be measured.
 pub struct Experiment {
@@ -25,10 +29,8 @@ pub struct Experiment {
     pub engine: EngineConfig,
     /// The document's ranks: places, by number.
     pub places: Plan,
-    /// The document's cases.
-    pub cases: Vec<DocumentCase>,
-    /// Where the figures of engine cases stand.
-    pub mappings: Vec<CaseMapping>,
+    /// The document's cases, and where the figures of engine cases stand in them.
+    pub figures: Figures,
     /// How figures stand in rows and columns.
     pub matrices: Vec<Matrix>,
     /// What of its document is known before the run, beside the cases.
@@ -63,6 +65,30 @@ pub struct RequestedSettings {
     pub timing: Option<TimingAsked>,
 }
 
+impl RequestedSettings {
+    /// Of a run of copies.
+    pub fn of_copies(config: &RunConfig) -> Self {
+        Self {
+            sizes: config.sizes.iter().map(|size| *size as u64).collect(),
+            directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
+            memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
+            huge_pages: config.huge_pages,
+            engine: settings::engine(config.by),
+            timing: Some(settings::timing(config.timing)),
+        }
+    }
+
+    /// What these cases have.
+    pub fn of_cases(cases: &[DocumentCase], huge_pages: bool) -> Self {
+        let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let directions = unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>());
+        let memory = unique(&cases.iter().map(|case| case.memory).collect::<Vec<_>>());
+        Self { sizes, directions, memory, huge_pages, ..Self::default() }
+    }
+}
+
 /// A case of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentCase {
@@ -78,6 +104,45 @@ pub struct DocumentCase {
     pub range_bytes: Option<u64>,
     /// Who takes part, where that is not everyone in its own place.
     pub group: Option<String>,
+}
+
+impl DocumentCase {
+    /// Of copies, by those who are in `group`.
+    pub fn of_copies(copy: &CopyCase, group: Option<String>) -> Self {
+        Self {
+            order: copy.order,
+            memory: settings::memory(copy.memory),
+            direction: settings::direction(copy.direction),
+            bytes: copy.bytes as u64,
+            range_bytes: None,
+            group,
+        }
+    }
+}
+
+/// The document's cases, and where the figures of engine cases stand in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// The document's cases, each once.
+    pub cases: Vec<DocumentCase>,
+    /// Where the figures of engine cases stand.
+    pub mappings: Vec<CaseMapping>,
+}
+
+impl Figures {
+    /// The number of a case of the document, which is new if there is none like it.
+    pub fn numbered(&mut self, case: DocumentCase) -> usize {
+        self.cases.iter().position(|other| *other == case).unwrap_or_else(|| {
+            self.cases.push(case);
+            self.cases.len() - 1
+        })
+    }
+
+    /// The figures of the engine's case `at` stand in this case of the document, at the place of each engine rank: (rank, place).
+    pub fn add(&mut self, at: usize, case: DocumentCase, places: Vec<(usize, usize)>) {
+        let case = self.numbered(case);
+        self.mappings.push(CaseMapping { at, case, places });
+    }
 }
 
 /// Where figures of one engine case stand: all of them, or those of some of its ranks.
@@ -100,12 +165,4 @@ pub fn place(topology: &Topology, number: usize, pu: u32, memory_node: u32, targ
 /// A NUMA node's memory as a target.
 pub fn memory_of(node: u32) -> Target {
     Target { index: node, id: TargetId::Node(node), uuid: None }
-}
-
-/// The number of an equal case in the list, which it is added to if there is none.
-pub fn numbered(cases: &mut Vec<DocumentCase>, case: DocumentCase) -> usize {
-    cases.iter().position(|other| *other == case).unwrap_or_else(|| {
-        cases.push(case);
-        cases.len() - 1
-    })
 }

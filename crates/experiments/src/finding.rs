@@ -19,7 +19,7 @@ use crate::document::of_experiment::{self, ExperimentFacts};
 use crate::document::rank_part::Local;
 use crate::document::verdict;
 use crate::exit::Exit;
-use crate::experiment::{Beforehand, Experiment, RequestedSettings};
+use crate::experiment::{Beforehand, Experiment, Figures, RequestedSettings};
 use crate::fault::Fault;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
@@ -163,8 +163,7 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         workers: Vec::new(),
         engine: config::measuring(args).engine(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
-        cases: Vec::new(),
-        mappings: Vec::new(),
+        figures: Figures::default(),
         matrices: Vec::new(),
         known: Beforehand::default(),
         asked: RequestedSettings::default(),

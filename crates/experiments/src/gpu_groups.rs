@@ -9,19 +9,19 @@
 use std::sync::Arc;
 
 use device::PlatformKind;
-use engine::{Helpers, Order, Worker};
+use engine::{Helpers, Order};
 use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Membind, Plan, RankPlan, Request, Target};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction};
+use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
 use crate::backends::FoundPlatform;
 use crate::config;
-use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::document::of_experiment::name_of;
 use crate::fault::Fault;
+use crate::matrix_parts::column;
 use crate::options::Measuring;
 
 /// On nodes of more GPUs pairs are left out: 28 cases are measured in seconds, 120 are not.
@@ -186,7 +186,10 @@ impl GpuGroups {
             reason: None,
             note: None,
         };
-        let column = |rank: usize| self.column(topology, found, rank, self.name(rank), IdSet::from_iter([rank as u32]));
+        let column = |rank: usize| {
+            let target = &self.plan.ranks[rank].target;
+            column(self.name(rank), target, IdSet::from_iter([rank as u32]), (topology, found))
+        };
         let matrix = Matrix {
             title: "each group at once".to_owned(),
             compares: Compares::Together,
@@ -210,21 +213,13 @@ impl GpuGroups {
         found: &FoundPlatform,
     ) -> Experiment {
         let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
-        let (mut list, mut cases, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut list, mut figures) = (Vec::new(), Figures::default());
         for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
-                let case = DocumentCase {
-                    order: set.order,
-                    memory: crate::document::settings::memory(copy.memory),
-                    direction: Direction::H2d,
-                    bytes: copy.bytes as u64,
-                    range_bytes: None,
-                    group: Some(set.name.clone()),
-                };
-                let case = numbered(&mut cases, case);
+                let copy = pingpong::CopyCase { order: set.order, ..copy };
                 let places = set.gpus.iter().copied().zip(set.places.iter().copied()).collect();
-                mappings.push(CaseMapping { at: list.len(), case, places });
-                list.push((pingpong::CopyCase { order: set.order, ..copy }, Cells::Members(set.gpus.clone())));
+                figures.add(list.len(), DocumentCase::of_copies(&copy, Some(set.name.clone())), places);
+                list.push((copy, Cells::Members(set.gpus.clone())));
             }
         }
         let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
@@ -232,20 +227,12 @@ impl GpuGroups {
             known: Beforehand::default(),
             command: "topo",
             suite: Arc::new(suite),
-            workers: self.plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            workers: pingpong::workers(&self.plan.ranks),
             engine: self.config.engine(),
             places: Plan { ranks: places, notes: self.plan.notes.clone() },
-            cases,
-            mappings,
+            figures,
             matrices,
-            asked: RequestedSettings {
-                sizes: self.config.sizes.iter().map(|size| *size as u64).collect(),
-                directions: vec![Direction::H2d],
-                memory: self.config.memory.iter().map(|kind| crate::document::settings::memory(*kind)).collect(),
-                huge_pages: self.config.huge_pages,
-                engine: CopyEngine::Ce,
-                timing: None,
-            },
+            asked: RequestedSettings::of_copies(&self.config),
         }
     }
 
@@ -271,30 +258,13 @@ impl GpuGroups {
         };
         let column = |other: usize| {
             let ranks = all().map(|gpu| place(gpu, other) as u32).collect();
-            self.column(topology, found, other, called(self.name(other)), ranks)
+            column(called(self.name(other)), &self.plan.ranks[other].target, ranks, (topology, found))
         };
         Matrix {
             title: title.to_owned(),
             compares,
             rows: all().map(row).collect(),
             columns: all().map(column).collect(),
-        }
-    }
-
-    fn column(
-        &self,
-        topology: &Topology,
-        found: &FoundPlatform,
-        gpu: usize,
-        name: String,
-        ranks: IdSet,
-    ) -> MatrixColumn {
-        let target = &self.plan.ranks[gpu].target;
-        MatrixColumn {
-            name,
-            device: target.id.to_string(),
-            ranks,
-            declared_nodes: declared_nodes(topology, found, target.id),
         }
     }
 }

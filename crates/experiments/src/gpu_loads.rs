@@ -6,23 +6,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{EngineConfig, Helpers, Order, Suite, Worker};
+use engine::{EngineConfig, Helpers, Order, Suite};
+use kernels::RankPlace;
 use pingpong::{
     ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite, MOST_LOAD_LINES,
 };
-use placement::{Plan, RankPlan, Row, Target};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction, MemoryKind};
-use stats::IdSet;
+use placement::{Row, Target};
+use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use super::memory_range;
 use crate::backends::FoundPlatform;
+use crate::budget::fits_on;
 use crate::config;
-use crate::document::of_experiment::{declared_nodes, name_of};
-use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::gpu_places::GpuPlaces;
 use crate::options::{Between, LatencyOptions};
 
 /// Larger than the L2 of an H200 (50 MB), so that each load goes to the memory.
@@ -58,15 +57,10 @@ fn flags_case() -> DocumentCase {
 pub struct GpuLoads {
     engine: EngineConfig,
     huge_pages: bool,
-    rows: Vec<Row>,
-    targets: Vec<Target>,
+    places: GpuPlaces,
     range: usize,
     /// Flags, and not loads.
     flags: bool,
-    workers: Vec<Worker>,
-    places: Vec<RankPlan>,
-    cases: Vec<LoadCase>,
-    mappings: Vec<CaseMapping>,
 }
 
 impl GpuLoads {
@@ -74,56 +68,23 @@ impl GpuLoads {
     ///
     /// # Errors
     /// Nothing can be measured, or there is too little memory.
-    pub fn new(
-        args: &LatencyOptions,
-        topology: &Topology,
-        rows: Vec<Row>,
-        targets: Vec<Target>,
-    ) -> Result<Self, Fault> {
+    pub fn new(args: &LatencyOptions, topology: &Topology, rows: Vec<Row>, targets: &[Target]) -> Result<Self, Fault> {
         let range = range(args.range)?;
+        let places = GpuPlaces::of_rows(rows, targets).unless_none()?;
         let measuring = config::measuring(&args.measuring);
-        let mut loads = Self {
-            engine: measuring.engine(),
-            huge_pages: measuring.huge_pages,
-            rows,
-            targets,
-            range,
-            flags: args.between == Some(Between::Gpus),
-            workers: Vec::new(),
-            places: Vec::new(),
-            cases: Vec::new(),
-            mappings: Vec::new(),
-        };
-        let row_places: Vec<_> = loads.rows.iter().filter_map(|row| row.place.as_ref().ok()).collect();
-        for (rank, row_place) in row_places.into_iter().enumerate() {
-            loads.workers.push(Worker { rank, pu: row_place.pu() });
-            for target in &loads.targets {
-                let at = loads.cases.len();
-                loads.cases.push(LoadCase { rank, target: target.id, node: row_place.node, bytes: range });
-                loads.places.push(place(topology, at, row_place.pu(), row_place.node, target.clone()));
-                loads.mappings.push(CaseMapping { at, case: 0, places: vec![(rank, at)] });
-            }
-        }
-        if loads.cases.is_empty() {
-            let why = "no row can be measured: this process may use no memory, or there is no device";
-            return Err(Fault::new(Exit::NoResult, why));
-        }
-        loads.engine.max_time = config::time_for(&args.measuring, loads.cases.len());
+        let max_time = config::time_for(&args.measuring, places.count());
+        let engine = EngineConfig { max_time, ..measuring.engine() };
+        let flags = args.between == Some(Between::Gpus);
+        let loads = Self { engine, huge_pages: measuring.huge_pages, places, range, flags };
         loads.budget(topology)?;
         Ok(loads)
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
-        for row in self.rows.iter().filter_map(|row| row.place.as_ref().ok()) {
-            if let Some(has) = topology.memory_bytes(row.node).filter(|has| self.range as u64 > *has) {
-                let size = stats::units::rounded_size;
-                return Err(Fault::usage(format!(
-                    "NUMA node {} has {}, and the range that is loaded from needs {}; ask for a smaller --range",
-                    row.node,
-                    size(has),
-                    size(self.range as u64)
-                )));
-            }
+        for RankPlace { node, .. } in self.places.ranks() {
+            fits_on(topology, node, self.range as u64, |bytes| {
+                format!("the range that is loaded from needs {bytes}; ask for a smaller --range")
+            })?;
         }
         Ok(())
     }
@@ -135,77 +96,49 @@ impl GpuLoads {
 
     /// The figures to be taken, in words.
     pub fn figures_description(&self) -> String {
+        let figures = self.places.count();
         if self.flags {
-            return format!("CPU-GPU flag round trip; {} figures", self.cases.len());
+            return format!("CPU-GPU flag round trip; {figures} figures");
         }
-        format!("load latency over {}; {} figures", stats::units::size(self.range as u64), self.cases.len())
+        format!("load latency over {}; {figures} figures", stats::units::size(self.range as u64))
     }
 
     /// The experiment, on this platform.
-    pub fn experiment(self, args: &LatencyOptions, topology: &Topology, found: &FoundPlatform) -> Experiment {
-        let matrix = self.matrix(topology, found);
-        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), self.huge_pages);
-        let Self { engine, huge_pages, range, flags, workers, places, cases, mappings, .. } = self;
+    pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
+        let Self { engine, huge_pages, places, range, flags } = self;
+        let (workers, one_node) = (places.workers(), topology.machine_has_one_node());
         let (suite, case): (Arc<dyn Suite>, _) = if flags {
-            let case = |LoadCase { rank, target, node, .. }: LoadCase| AnswerCase { rank, target, node };
-            let cases = cases.into_iter().map(case).collect();
-            let one_node = topology.machine_has_one_node();
+            let case = |(place, target): (RankPlace, &Target)| AnswerCase {
+                rank: place.rank,
+                target: target.id,
+                node: place.node,
+            };
+            let cases = places.each().map(case).collect();
             (Arc::new(AnswerSuite::new(cases, &workers, &found.platform, one_node)), flags_case())
         } else {
-            let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, args.measuring.seed);
+            let case = |(place, target): (RankPlace, &Target)| LoadCase {
+                rank: place.rank,
+                target: target.id,
+                node: place.node,
+                bytes: range,
+            };
+            let memory = (Helpers(topology.allowed.pus.clone()), one_node, huge_pages);
+            let cases = places.each().map(case).collect();
+            let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, engine.seed);
             (Arc::new(suite), document_case(range))
         };
-        let (sizes, directions) = (vec![case.bytes], vec![case.direction]);
+        let title = if flags { "cores and GPUs" } else { "host memory and GPUs" };
+        let figures = places.figures([case]);
         Experiment {
             known: Beforehand::default(),
             command: "latency",
             suite,
             workers,
             engine,
-            places: Plan { ranks: places, notes: Vec::new() },
-            cases: vec![case],
-            mappings,
-            matrices: vec![matrix],
-            asked: RequestedSettings {
-                sizes,
-                directions,
-                memory: vec![MemoryKind::Pinned],
-                huge_pages,
-                engine: CopyEngine::Ce,
-                timing: None,
-            },
-        }
-    }
-
-    fn matrix(&self, topology: &Topology, found: &FoundPlatform) -> Matrix {
-        let columns = self.targets.len() as u32;
-        let mut next = 0;
-        let row = |row: &Row| {
-            let row_place = row.place.as_ref().ok();
-            let ranks: IdSet = if row_place.is_some() { (next..next + columns).collect() } else { IdSet::default() };
-            next += ranks.len() as u32;
-            MatrixRow {
-                name: row.name.clone(),
-                pus: row_place.map(|row_place| row_place.pu()).into_iter().collect(),
-                memory_node: row_place.map(|row_place| row_place.node),
-                group: None,
-                reason: row.place.as_ref().err().cloned(),
-                note: row_place.and_then(|row_place| row_place.note.clone()),
-                ranks,
-            }
-        };
-        let rows = self.rows.iter().map(row).collect();
-        let column = |(at, target): (u32, &Target)| MatrixColumn {
-            name: name_of(target),
-            device: target.id.to_string(),
-            ranks: (0..self.places.len() as u32).filter(|place| place % columns == at).collect(),
-            declared_nodes: declared_nodes(topology, found, target.id),
-        };
-        Matrix {
-            title: if self.flags { "cores and GPUs" } else { "host memory and GPUs" }.to_owned(),
-            compares: Compares::Rows,
-            rows,
-            columns: (0..).zip(&self.targets).map(column).collect(),
+            places: places.plan(topology),
+            asked: RequestedSettings::of_cases(&figures.cases, huge_pages),
+            figures,
+            matrices: vec![places.matrix(title, None, topology, found)],
         }
     }
 }

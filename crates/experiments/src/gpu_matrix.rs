@@ -13,18 +13,18 @@ use pingpong::{
     Cells, CopyEnds, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget,
 };
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
-use report::matrix::{BY_KERNEL, Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix::{BY_KERNEL, Compares, Matrix};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, place};
 use super::gpu_loads;
 use crate::backends::FoundPlatform;
+use crate::budget::fits_on;
 use crate::config;
-use crate::document::of_experiment::declared_nodes;
-use crate::document::settings;
-use crate::exit::Exit;
+use crate::document::of_experiment::name_of;
 use crate::fault::Fault;
+use crate::matrix_parts::{column, no_row, row};
 use crate::options::MatrixOptions;
 
 /// What is copied where.
@@ -39,9 +39,9 @@ pub struct GpuMatrix {
     ranks: Vec<RankPlan>,
     /// A row and a GPU each, all of them for each engine.
     places: Vec<RankPlan>,
-    /// The copies, in the order of the engine's cases, with the row and the columns of each.
-    copies: Vec<(pingpong::CopyCase, Cells, CaseMapping)>,
-    cases: Vec<DocumentCase>,
+    /// The copies, in the order of the engine's cases.
+    copies: Vec<(pingpong::CopyCase, Cells)>,
+    figures: Figures,
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
 }
@@ -80,13 +80,12 @@ impl GpuMatrix {
             ranks: Vec::new(),
             places: Vec::new(),
             copies: Vec::new(),
-            cases: Vec::new(),
+            figures: Figures::default(),
             load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
         };
         matrix.find_places(topology);
         if matrix.places.is_empty() {
-            let why = "no row can be measured: this process may use no memory, or there is no device";
-            return Err(Fault::new(Exit::NoResult, why));
+            return Err(no_row());
         }
         matrix.list();
         let figures = matrix.copies.len() + matrix.loads().len();
@@ -152,29 +151,21 @@ impl GpuMatrix {
                 continue;
             }
             let copy = pingpong::CopyCase { by, ..copy };
-            let case = |group| DocumentCase {
-                order: copy.order,
-                memory: settings::memory(copy.memory),
-                direction: settings::direction(copy.direction),
-                bytes: copy.bytes as u64,
-                range_bytes: None,
-                group,
-            };
             for (row, name) in names.iter().enumerate() {
                 let first = row * columns;
                 if self.concurrent {
-                    let case = numbered(&mut self.cases, case(Some(group_of_row(name, engine))));
+                    let case = DocumentCase::of_copies(&copy, Some(group_of_row(name, engine)));
                     let members: Vec<usize> = (first..first + columns).collect();
                     let places = members.iter().map(|rank| (*rank, first_place + *rank)).collect();
-                    let mapping = CaseMapping { at: self.copies.len(), case, places };
-                    self.copies.push((copy, Cells::Members(members), mapping));
+                    self.figures.add(self.copies.len(), case, places);
+                    self.copies.push((copy, Cells::Members(members)));
                     continue;
                 }
-                let case = numbered(&mut self.cases, case(engine.map(str::to_owned)));
+                let case = DocumentCase::of_copies(&copy, engine.map(str::to_owned));
                 for place in first_place + first..first_place + first + columns {
                     let cell = CopyEnds::of(&self.places[place]);
-                    let mapping = CaseMapping { at: self.copies.len(), case, places: vec![(row, place)] };
-                    self.copies.push((copy, Cells::One { rank: row, cell }, mapping));
+                    self.figures.add(self.copies.len(), case.clone(), vec![(row, place)]);
+                    self.copies.push((copy, Cells::One { rank: row, cell }));
                 }
             }
         }
@@ -190,7 +181,7 @@ impl GpuMatrix {
         device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
     ) -> Result<(), Fault> {
         let host = |node| topology.memory_bytes(node);
-        self.loads_fit(host)?;
+        self.loads_fit(topology)?;
         let fits = |ranks: Vec<RankPlan>| {
             check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
         };
@@ -204,22 +195,18 @@ impl GpuMatrix {
     }
 
     /// Whether the ranges that are loaded from are there beside those of the copies.
-    fn loads_fit(&self, host_bytes: impl Fn(u32) -> Option<u64>) -> Result<(), Fault> {
+    fn loads_fit(&self, topology: &Topology) -> Result<(), Fault> {
         let Some(range) = self.load_range.map(|range| range as u64) else { return Ok(()) };
         let ranges = u64::from(self.config.needs_source()) + u64::from(self.config.needs_destination());
         let of_row = range.saturating_add((self.config.largest() as u64).saturating_mul(ranges));
         for rank in &self.ranks {
             let node = rank.memory_node;
             let rows = self.ranks.iter().filter(|other| other.memory_node == node).count() as u64;
-            let needs = of_row.saturating_mul(rows);
-            if let Some(has) = host_bytes(node).filter(|has| needs > *has) {
-                let size = stats::units::rounded_size;
-                return Err(Fault::usage(format!(
-                    "NUMA node {node} has {}, and the ranges that are copied and loaded from need {} there; ask for a smaller --size or --range",
-                    size(has),
-                    size(needs)
-                )));
-            }
+            fits_on(topology, node, of_row.saturating_mul(rows), |bytes| {
+                format!(
+                    "the ranges that are copied and loaded from need {bytes} there; ask for a smaller --size or --range"
+                )
+            })?;
         }
         Ok(())
     }
@@ -248,7 +235,8 @@ impl GpuMatrix {
     }
 
     fn cases_of_a_place(&self) -> usize {
-        self.copies.iter().filter(|(_, _, mapping)| mapping.places.iter().any(|(_, place)| *place == 0)).count()
+        let mappings = self.figures.mappings.iter();
+        mappings.filter(|mapping| mapping.places.iter().any(|(_, place)| *place == 0)).count()
     }
 
     /// The experiment, on this platform.
@@ -257,31 +245,20 @@ impl GpuMatrix {
         let one_node = topology.machine_has_one_node();
         let loads = self.loads();
         let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
-        let Self { config, ranks, places, copies, mut cases, load_range, .. } = self;
-        let list: Vec<(pingpong::CopyCase, Cells)> =
-            copies.iter().map(|(case, cells, _)| (*case, cells.clone())).collect();
-        let copying = CopySuite::of(&config, &ranks, &list, &found.platform, helpers.clone(), one_node);
+        let Self { config, ranks, places, copies, mut figures, load_range, .. } = self;
+        let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, helpers.clone(), one_node);
         let mut suite: Arc<dyn Suite> = Arc::new(copying);
-        let mut workers: Vec<Worker> = ranks.iter().map(|plan| Worker { rank: plan.rank, pu: plan.pu }).collect();
-        let mut mappings: Vec<CaseMapping> = copies.into_iter().map(|(_, _, mapping)| mapping).collect();
-        let mut asked = RequestedSettings {
-            sizes: config.sizes.iter().map(|size| *size as u64).collect(),
-            directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
-            memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-            huge_pages: config.huge_pages,
-            engine: settings::engine(config.by),
-            timing: None,
-        };
+        let mut workers = pingpong::workers(&ranks);
+        let mut asked = RequestedSettings::of_copies(&config);
         if let Some(range) = load_range {
             let list = loads.iter().map(|(load, _)| *load).collect();
             let memory = (helpers, one_node, config.huge_pages);
             let loading = LoadSuite::new(list, workers.clone(), &found.platform, memory, config.seed);
             let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
             let first = joined.first_rank(1);
-            let case = numbered(&mut cases, gpu_loads::document_case(range));
             for (number, (load, place)) in loads.iter().enumerate() {
                 let Some(at) = joined.number((1, number)) else { continue };
-                mappings.push(CaseMapping { at, case, places: vec![(first + load.rank, *place)] });
+                figures.add(at, gpu_loads::document_case(range), vec![(first + load.rank, *place)]);
             }
             workers.extend(ranks.iter().map(|plan| Worker { rank: first + plan.rank, pu: plan.pu }));
             asked.sizes.push(LOAD_LINE_BYTES as u64);
@@ -297,8 +274,7 @@ impl GpuMatrix {
             workers,
             engine: config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
-            cases,
-            mappings,
+            figures,
             matrices,
             asked,
         }
@@ -310,30 +286,21 @@ impl GpuMatrix {
         let mine = at * self.places_an_engine()..(at + 1) * self.places_an_engine();
         let engine = self.engine_group(by);
         let mut next = mine.start as u32;
-        let row = |row: &Row| {
-            let row_place = row.place.as_ref().ok();
+        let row = |of: &Row| {
             let ranks: IdSet =
-                if row_place.is_some() { (next..next + columns as u32).collect() } else { IdSet::default() };
+                if of.place.is_ok() { (next..next + columns as u32).collect() } else { IdSet::default() };
             next += ranks.len() as u32;
-            MatrixRow {
-                name: row.name.clone(),
-                pus: self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect(),
-                memory_node: row_place.map(|row_place| row_place.node),
-                group: match self.concurrent {
-                    true => Some(group_of_row(&row.name, engine)),
-                    false => engine.map(str::to_owned),
-                },
-                reason: row.place.as_ref().err().cloned(),
-                note: row_place.and_then(|row_place| row_place.note.clone()),
-                ranks,
-            }
+            let pus = self.places.iter().filter(|at| ranks.contains(at.rank as u32)).map(|at| at.pu).collect();
+            let group = match self.concurrent {
+                true => Some(group_of_row(&of.name, engine)),
+                false => engine.map(str::to_owned),
+            };
+            row(of, pus, ranks, group)
         };
         let rows = self.rows.iter().map(row).collect();
-        let column = |(at, target): (usize, &Target)| MatrixColumn {
-            name: crate::document::of_experiment::name_of(target),
-            device: target.id.to_string(),
-            ranks: mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect(),
-            declared_nodes: declared_nodes(topology, found, target.id),
+        let column = |(at, target): (usize, &Target)| {
+            let ranks = mine.clone().filter(|place| place % columns == at).map(|place| place as u32).collect();
+            column(name_of(target), target, ranks, (topology, found))
         };
         Matrix {
             title: format!("host memory and GPUs{}", if engine.is_some() { ", by a kernel" } else { "" }),

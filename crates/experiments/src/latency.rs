@@ -39,7 +39,7 @@ impl LatencyOptions {
     }
 
     fn gpu_loads(&self, survey: &Survey, targets: Vec<Target>) -> Result<GpuLoads, Fault> {
-        GpuLoads::new(self, &survey.topology, rows(&survey.topology, self.rows), targets)
+        GpuLoads::new(self, &survey.topology, rows(&survey.topology, self.rows), &targets)
     }
 
     /// The matrix of cores and memory that is measured where no GPU takes part.
@@ -135,7 +135,7 @@ impl Measurement for LatencyOptions {
             return Ok(Experiment { command: "latency", ..of_cores });
         }
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
-        Ok(self.gpu_loads(survey, targets)?.experiment(self, topology, found))
+        Ok(self.gpu_loads(survey, targets)?.experiment(topology, found))
     }
 
     fn finder(&self) -> Result<Finder, Fault> {

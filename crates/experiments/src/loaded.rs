@@ -13,24 +13,23 @@ use std::time::Duration;
 use engine::{Amount, EngineConfig, Helpers, Joined, Order, RunState, Suite, Worker};
 use hostmem::{BURST_BYTES, LINE_BYTES, MemorySuite, Pace};
 use placement::{Plan, RankPlan, Row, RowPlace};
-use report::Known;
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
-use report::settings::{CopyEngine, Direction, MemoryKind};
+use report::matrix::{Compares, Matrix, MatrixRow};
+use report::settings::{Direction, MemoryKind};
 use stats::interval::median;
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::beside::{allowed, cores_of};
-use super::experiment::{
-    Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, memory_of, numbered, place,
-};
+use super::beside::{allowed, other_cores};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
 use super::memory_range;
 use super::traffic_step::TrafficStep;
 use hostmem::Access;
 
+use crate::budget::fits_on;
 use crate::config;
 use crate::document::settings;
 use crate::fault::Fault;
+use crate::matrix_parts::node_column;
 use crate::options::LatencyOptions;
 
 /// Rounds of the run ahead: as many blocks.
@@ -118,15 +117,11 @@ impl Loaded {
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
         let (loads, traffic) = (self.loads(), self.traffic(&[]));
         for node in self.curves.iter().map(|curve| curve.node) {
-            let needs = loads.bytes_on(node) + traffic.bytes_on(node);
-            if let Some(has) = topology.memory_bytes(node).filter(|has| needs > *has) {
-                let size = stats::units::rounded_size;
-                return Err(Fault::usage(format!(
-                    "NUMA node {node} has {}, and the ranges of loads and traffic on it need {}; ask for a smaller --range or fewer --beside-cpus",
-                    size(has),
-                    size(needs)
-                )));
-            }
+            fits_on(topology, node, loads.bytes_on(node) + traffic.bytes_on(node), |bytes| {
+                format!(
+                    "the ranges of loads and traffic on it need {bytes}; ask for a smaller --range or fewer --beside-cpus"
+                )
+            })?;
         }
         Ok(())
     }
@@ -196,7 +191,7 @@ impl Loaded {
                     access: self.traffic,
                     bytes: self.streamed,
                     node: curve.node,
-                    order: if curve.traffic.len() > 1 { Order::Simultaneous } else { Order::Alone },
+                    order: Order::of(curve.traffic.len()),
                     ranks: (first..first + curve.traffic.len()).collect(),
                     pace: Some(*pace),
                 });
@@ -245,7 +240,7 @@ impl Loaded {
             (Arc::new(self.loads()) as Arc<dyn Suite>, loaders),
             (Arc::new(self.traffic(&paces)) as Arc<dyn Suite>, self.threads().len()),
         ]);
-        let (mut cases, mut mappings, mut matrices, mut next) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut figures, mut matrices, mut next) = (Figures::default(), Vec::new(), 0);
         for (number, (curve, steps)) in self.curves.iter().zip(&steps).enumerate() {
             let first = loaders + self.first_thread(number);
             let threads = first..first + curve.traffic.len();
@@ -267,16 +262,11 @@ impl Loaded {
                     next += 1;
                     joined.at_once(&[(0, number), (1, next - 1)])
                 };
-                let loads = numbered(&mut cases, case(Direction::Load, LINE_BYTES, self.chased));
-                mappings.push(CaseMapping { at, case: loads, places: vec![(number, number)] });
+                figures.add(at, case(Direction::Load, LINE_BYTES, self.chased), vec![(number, number)]);
                 if step != TrafficStep::Idle {
                     let way = settings::direction_of(self.traffic);
-                    let traffic = numbered(&mut cases, case(way, self.streamed, self.streamed));
-                    mappings.push(CaseMapping {
-                        at,
-                        case: traffic,
-                        places: threads.clone().map(|at| (at, at)).collect(),
-                    });
+                    let places = threads.clone().map(|at| (at, at)).collect();
+                    figures.add(at, case(way, self.streamed, self.streamed), places);
                 }
                 named.push((step, group));
             }
@@ -291,17 +281,9 @@ impl Loaded {
             places: Plan { ranks: self.places(topology), notes: Vec::new() },
             workers,
             engine: self.engine,
-            cases,
-            mappings,
+            asked: RequestedSettings::of_cases(&figures.cases, self.huge_pages),
+            figures,
             matrices,
-            asked: RequestedSettings {
-                sizes: vec![LINE_BYTES as u64, self.streamed as u64],
-                directions: vec![Direction::Load, settings::direction_of(self.traffic)],
-                memory: vec![MemoryKind::Pageable],
-                huge_pages: self.huge_pages,
-                engine: CopyEngine::Ce,
-                timing: None,
-            },
         }
     }
 
@@ -331,12 +313,7 @@ impl Loaded {
                 note: curve.note.clone().filter(|_| idle),
             }
         };
-        let column = |(name, ranks): (String, &IdSet)| MatrixColumn {
-            name,
-            device: format!("node {}", curve.node),
-            ranks: ranks.clone(),
-            declared_nodes: Known::value(IdSet::from_iter([curve.node]), "the node itself"),
-        };
+        let column = |(name, ranks): (String, &IdSet)| node_column(name, curve.node, ranks.clone());
         Matrix {
             title: curve.name.clone(),
             compares: Compares::Loaded,
@@ -358,9 +335,7 @@ fn curve(topology: &Topology, name: &str, row: &RowPlace, named: Option<&IdList>
     };
     let Some(named) = named else {
         let loads = row.pu();
-        let own = core(loads);
-        let others = cores_of(topology, row.node).into_iter();
-        let traffic: Vec<u32> = others.filter(|pu| *pu != loads && !own.contains(*pu)).collect();
+        let traffic = other_cores(topology, row.node, loads);
         return match traffic.is_empty() {
             true => Err(format!("{name} has one core (PU {loads}) that this process may use")),
             false => Ok(curve(loads, traffic)),

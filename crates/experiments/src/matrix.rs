@@ -45,7 +45,7 @@ impl Measurement for MatrixOptions {
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         let kind = found.platform.facts().kind;
         if kind == PlatformKind::Host {
-            return Ok(MemoryMatrix::new(self, topology, rows, nodes(&targets))?.experiment(self, topology));
+            return Ok(MemoryMatrix::new(self, topology, rows, nodes(&targets))?.experiment(topology));
         }
         let matrix = GpuMatrix::new(self, topology, kind, rows, targets)?;
         matrix.budget(topology, |target| device_bytes(&*found.platform, target))?;

@@ -7,7 +7,7 @@ use placement::{Plan, RankPlan};
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 
-use super::experiment::{Beforehand, CaseMapping, Experiment, numbered};
+use super::experiment::{Beforehand, CaseMapping, Experiment, Figures, RequestedSettings};
 
 /// These experiments as one, measured as the first one says; `None` without any.
 pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experiment> {
@@ -22,11 +22,10 @@ pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experimen
         let moved = |place: RankPlan| RankPlan { rank: place.rank + first_place, ..place };
         all.places.ranks.extend(part.places.ranks.into_iter().map(moved));
         all.places.notes.extend(part.places.notes);
-        for CaseMapping { at, case, places } in part.mappings {
+        for CaseMapping { at, case, places } in part.figures.mappings {
             let Some(at) = joined.number((number, at)) else { continue };
-            let case = numbered(&mut all.cases, part.cases[case].clone());
             let places = places.into_iter().map(|(rank, place)| (rank + first_rank, place + first_place)).collect();
-            all.mappings.push(CaseMapping { at, case, places });
+            all.figures.add(at, part.figures.cases[case].clone(), places);
         }
         all.matrices.extend(part.matrices.into_iter().map(|matrix| moved_by(matrix, first_place as u32)));
         add(&mut all.asked.sizes, part.asked.sizes);
@@ -45,10 +44,9 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
         workers: Vec::new(),
         engine: first.engine.clone(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
-        cases: Vec::new(),
-        mappings: Vec::new(),
+        figures: Figures::default(),
         matrices: Vec::new(),
-        asked: super::experiment::RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
+        asked: RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
     }
 }
 

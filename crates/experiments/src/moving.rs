@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Direction, PlatformKind};
-use engine::Worker;
-use kernels::{Moving, MovingCase, MovingSuite, RankPlace, Side, Touch};
+use kernels::{Moving, MovingCase, MovingSuite, Side, Touch};
 use pingpong::device_bytes;
-use placement::{Membind, Plan, RankPlan, Request, Row, Target, rows};
+use placement::{Membind, Request, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
 use stats::units::size;
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
+use crate::budget::{fits, fits_on};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
-use crate::kernel_facts::fits;
+use crate::gpu_places::GpuPlaces;
 use crate::options::{Measuring, MovingOptions};
 use crate::outline::Outline;
 
@@ -28,19 +28,13 @@ const SIZES: [u64; 5] = [1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20];
 
 /// What is touched where.
 struct Planned {
-    rows: Vec<Row>,
-    /// The engine's ranks, and the GPUs of each.
-    ranks: Vec<(RankPlace, Vec<Target>)>,
+    places: GpuPlaces,
     touches: Vec<Moving>,
 }
 
 impl Planned {
-    fn places(&self) -> impl Iterator<Item = (&RankPlace, &Target)> {
-        self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
-    }
-
     fn figures(&self) -> usize {
-        self.places().count() * self.touches.len()
+        self.places.count() * self.touches.len()
     }
 }
 
@@ -117,12 +111,8 @@ impl MovingOptions {
             );
         }
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
-        let rank = |number: usize, pu: u32, node: u32| RankPlace { rank: number, pu, node };
         if let Some(by) = self.rows {
-            let rows = rows(&survey.topology, by);
-            let usable = rows.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
-            let ranks = usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets.clone())).collect();
-            return Ok(Planned { rows, ranks, touches });
+            return Ok(Planned { places: GpuPlaces::of_rows(rows(&survey.topology, by), &targets), touches });
         }
         // A sweep is of the first GPU unless others are named.
         if self.measuring.gpus.is_none() && self.command == "sweep" {
@@ -130,8 +120,7 @@ impl MovingOptions {
         }
         let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
         let plan = placement::plan(&survey.topology, &request).map_err(Fault::usage)?;
-        let own = |own: &RankPlan| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]);
-        Ok(Planned { rows: Vec::new(), ranks: plan.ranks.iter().map(own).collect(), touches })
+        Ok(Planned { places: GpuPlaces::of_plan(&plan), touches })
     }
 
     fn max_time(&self, planned: &Planned) -> Duration {
@@ -155,7 +144,7 @@ impl Measurement for MovingOptions {
         let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
         Ok(Outline {
             source,
-            columns: planned.ranks.iter().flat_map(|(_, targets)| targets).map(name_of).collect(),
+            columns: planned.places.each().map(|(_, target)| name_of(target)).collect(),
             figures: format!(
                 "{} memory touched; {}; {} figures",
                 kinds.join(", "),
@@ -163,50 +152,42 @@ impl Measurement for MovingOptions {
                 planned.figures()
             ),
             max_time: self.max_time(&planned),
-            rows: planned.rows,
+            rows: planned.places.rows,
         })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let topology = &survey.topology;
         let planned = self.planned(survey, found.platform.facts().kind, backends::targets(&*found.platform))?;
-        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
-        for moving in planned.touches.iter().copied() {
-            let case = numbered(&mut cases, document_case(moving));
-            for (number, (rank, target)) in planned.places().enumerate() {
-                mappings.push(CaseMapping { at: list.len(), case, places: vec![(rank.rank, number)] });
-                list.push(MovingCase { moving, rank: rank.rank, target: target.id });
-            }
-        }
+        let Planned { places, touches } = &planned;
+        let figures = places.figures(touches.iter().map(|moving| document_case(*moving)));
+        let at_all = |moving: &Moving| {
+            let moving = *moving;
+            places.each().map(move |(rank, target)| MovingCase { moving, rank: rank.rank, target: target.id })
+        };
+        let cases = touches.iter().flat_map(at_all).collect();
         let mut config = config::measuring(&self.measuring);
         config.max_time = self.max_time(&planned);
-        let ranks: Vec<RankPlace> = planned.ranks.iter().map(|(rank, _)| *rank).collect();
-        let suite = MovingSuite::new(list, ranks.clone(), &found.platform, config.huge_pages);
-        let smaller = "ask for a smaller --size";
-        for (rank, target) in planned.places() {
-            let node = format!("NUMA node {}", rank.node);
-            fits("touches", &node, topology.memory_bytes(rank.node), suite.bytes(), smaller)?;
-            fits("touches", &name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), smaller)?;
+        let suite = MovingSuite::new(cases, places.ranks(), &found.platform, config.huge_pages);
+        let need = |bytes: &str| format!("touches need {bytes} there; ask for a smaller --size");
+        for (rank, target) in places.each() {
+            fits_on(topology, rank.node, suite.bytes(), need)?;
+            fits(&name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), need)?;
         }
-        let numbered = planned.places().enumerate();
-        let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
         Ok(Experiment {
             known: Beforehand::default(),
             command: self.command,
-            workers: ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            workers: places.workers(),
             suite: Arc::new(suite),
             engine: config.engine(),
-            places: Plan { ranks: places.collect(), notes: Vec::new() },
+            places: places.plan(topology),
             asked: RequestedSettings {
                 sizes: self.sizes(),
-                directions: config::unique(&cases.iter().map(|case| case.direction).collect::<Vec<_>>()),
-                memory: self.kinds.iter().copied().map(settings::memory).collect(),
-                huge_pages: config.huge_pages,
                 engine: CopyEngine::Sm,
                 timing: Some(TimingAsked::Host),
+                ..RequestedSettings::of_cases(&figures.cases, config.huge_pages)
             },
-            cases,
-            mappings,
+            figures,
             matrices: Vec::new(),
         })
     }

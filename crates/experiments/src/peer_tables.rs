@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 
 use placement::{RankPlan, Target};
-use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
+use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
 use super::peer_copies::{OneCopy, all_to_one, local, one_to_all, pairs};
 use crate::backends::FoundPlatform;
-use crate::document::of_experiment::{declared_nodes, name_of};
+use crate::document::of_experiment::name_of;
+use crate::matrix_parts::column;
 
 /// The group of copies alone.
 pub const ONE_WAY: &str = "one-way";
@@ -129,11 +130,9 @@ impl PeerTable {
             reason: self.reasons[at].map(str::to_owned),
             note: notes.get(at).cloned().flatten(),
         };
-        let column = |(at, target): (usize, &Target)| MatrixColumn {
-            name: format!("{of_column} {}", name_of(target)),
-            device: target.id.to_string(),
-            ranks: copies().filter(|copy| column_of(copy) == at).map(place).collect::<IdSet>(),
-            declared_nodes: declared_nodes(gpus.topology, gpus.found, target.id),
+        let column = |(at, target): (usize, &Target)| {
+            let ranks: IdSet = copies().filter(|copy| column_of(copy) == at).map(place).collect();
+            column(format!("{of_column} {}", name_of(target)), target, ranks, (gpus.topology, gpus.found))
         };
         Matrix {
             title: self.title.clone(),

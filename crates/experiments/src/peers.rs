@@ -15,7 +15,7 @@ use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered, place};
+use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
@@ -143,21 +143,18 @@ impl Peers {
         }
         let copy =
             |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
-        let (mut cases, mut asked, mut mappings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut cases, mut figures) = (Vec::new(), Figures::default());
         let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
-            let case = numbered(
-                &mut asked,
-                DocumentCase {
-                    order: if copies.len() > 1 { Order::Simultaneous } else { Order::Alone },
-                    memory: MemoryKind::Device,
-                    direction: Direction::Peer,
-                    bytes: bytes as u64,
-                    range_bytes: None,
-                    group: Some(group.to_owned()),
-                },
-            );
+            let case = DocumentCase {
+                order: Order::of(copies.len()),
+                memory: MemoryKind::Device,
+                direction: Direction::Peer,
+                bytes: bytes as u64,
+                range_bytes: None,
+                group: Some(group.to_owned()),
+            };
             let places = copies.iter().map(|one| (one.rank, one.place)).collect();
-            mappings.push(CaseMapping { at: cases.len(), case, places });
+            figures.add(cases.len(), case, places);
             cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
         };
         for table in &tables {
@@ -206,10 +203,9 @@ impl Peers {
                 group: Some(LOADS.to_owned()),
                 ..gpu_loads::document_case(range)
             };
-            let case = numbered(&mut asked, case);
             for pair in &pairs {
                 let Some(at) = joined.number((1, pair.place)) else { continue };
-                mappings.push(CaseMapping { at, case, places: vec![(first + pair.rank, pair.place)] });
+                figures.add(at, case.clone(), vec![(first + pair.rank, pair.place)]);
             }
             let loaders: Vec<Worker> = workers.iter().map(|one| Worker { rank: first + one.rank, ..*one }).collect();
             workers.extend(loaders);
@@ -227,8 +223,7 @@ impl Peers {
             workers,
             engine: self.engine,
             places: Plan { ranks: places, notes: Vec::new() },
-            cases: asked,
-            mappings,
+            figures,
             matrices,
             asked: told,
         }

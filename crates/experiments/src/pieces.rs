@@ -3,31 +3,29 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Worker};
-use kernels::{By, GpuCase, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, TransferMethod};
+use engine::Helpers;
+use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, TransferMethod};
 use pingpong::device_bytes;
-use placement::{Plan, RankPlan, Row, Target, rows};
-use report::settings::{CopyEngine, TimingAsked};
+use placement::{Plan, Target, rows};
+use report::settings::TimingAsked;
 use topo::{Survey, Topology};
 
 use crate::backends::FoundPlatform;
+use crate::budget::{fits, fits_on};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::document::settings;
-use crate::experiment::{Beforehand, CaseMapping, Experiment, RequestedSettings, numbered, place};
+use crate::experiment::{Beforehand, Experiment, RequestedSettings};
 use crate::fault::Fault;
-use crate::gpu_kernels::document_case;
-use crate::kernel_facts::fits;
+use crate::gpu_kernels::{document_case, gpu_cases};
+use crate::gpu_places::GpuPlaces;
 use crate::options::{SmallPiecesOptions, SweepOptions};
 
 /// What is sent where.
 pub(crate) struct PieceSweep<'a> {
     asked: &'a SmallPiecesOptions,
     options: &'a SweepOptions,
-    /// The rows that were asked for; none where each GPU's near memory is.
-    pub(crate) rows: Vec<Row>,
-    /// The engine's ranks, and the GPUs of each.
-    ranks: Vec<(RankPlace, Vec<Target>)>,
+    pub(crate) places: GpuPlaces,
 }
 
 impl<'a> PieceSweep<'a> {
@@ -68,21 +66,9 @@ impl<'a> PieceSweep<'a> {
                 "--pieces needs a GPU, and none takes part here; leave it out to sweep sizes of single copies",
             );
         }
-        let rows = asked.rows.map_or(Vec::new(), |by| rows(&survey.topology, by));
-        let rank = |number: usize, pu: u32, node: u32| RankPlace { rank: number, pu, node };
-        let ranks = if asked.rows.is_some() {
-            let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
-            let usable = rows.iter().filter_map(|row| row.place.as_ref().ok()).enumerate();
-            usable.map(|(at, row)| (rank(at, row.pu(), row.node), targets.clone())).collect()
-        } else {
-            let own = |own: &RankPlan| (rank(own.rank, own.pu, own.memory_node), vec![own.target.clone()]);
-            near.ranks.iter().map(own).collect()
-        };
-        Ok(Self { asked, options, rows, ranks })
-    }
-
-    fn places(&self) -> impl Iterator<Item = (&RankPlace, &Target)> {
-        self.ranks.iter().flat_map(|(rank, targets)| targets.iter().map(move |target| (rank, target)))
+        let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
+        let of_rows = |by| GpuPlaces::of_rows(rows(&survey.topology, by), &targets);
+        Ok(Self { asked, options, places: asked.rows.map_or_else(|| GpuPlaces::of_plan(near), of_rows) })
     }
 
     fn ways(&self) -> Vec<TransferMethod> {
@@ -108,7 +94,7 @@ impl<'a> PieceSweep<'a> {
     }
 
     fn figures(&self) -> usize {
-        self.places().count() * self.each().len()
+        self.places.count() * self.each().len()
     }
 
     /// How long measuring goes on at most.
@@ -129,30 +115,22 @@ impl<'a> PieceSweep<'a> {
     /// # Errors
     /// Which place has too little memory.
     pub(crate) fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Result<Experiment, Fault> {
-        let (mut cases, mut mappings, mut list) = (Vec::new(), Vec::new(), Vec::new());
-        for pieces in self.each() {
-            let case = numbered(&mut cases, document_case(GpuRound::Pieces(pieces), None));
-            for (number, (rank, target)) in self.places().enumerate() {
-                mappings.push(CaseMapping { at: list.len(), case, places: vec![(rank.rank, number)] });
-                list.push(GpuCase { what: GpuRound::Pieces(pieces), rank: rank.rank, target: target.id });
-            }
-        }
+        let whats: Vec<GpuRound> = self.each().into_iter().map(GpuRound::Pieces).collect();
+        let figures = self.places.figures(whats.iter().map(|what| document_case(*what, None)));
+        let cases = gpu_cases(&whats, &self.places);
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
         let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
-        let ranks: Vec<RankPlace> = self.ranks.iter().map(|(rank, _)| *rank).collect();
-        let suite = GpuSuite::new(list, ranks.clone(), (By::Gpu, ProblemSize::default()), &found.platform, memory);
-        let smaller = "ask for a smaller --total";
-        for rank in &ranks {
-            let (node, needs) = (rank.node, suite.bytes_on(rank.node));
-            fits("the pieces", &format!("NUMA node {node}"), topology.memory_bytes(node), needs, smaller)?;
+        let suite =
+            GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, memory);
+        let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
+        for RankPlace { node, .. } in self.places.ranks() {
+            fits_on(topology, node, suite.bytes_on(node), need)?;
         }
-        for (_, target) in self.places() {
+        for (_, target) in self.places.each() {
             let has = device_bytes(&*found.platform, target.id);
-            fits("the pieces", &name_of(target), has, suite.device_bytes(), smaller)?;
+            fits(&name_of(target), has, suite.device_bytes(), need)?;
         }
-        let numbered = self.places().enumerate();
-        let places = numbered.map(|(at, (rank, target))| place(topology, at, rank.pu, rank.node, target.clone()));
         Ok(Experiment {
             known: Beforehand {
                 pieces: Some(report::pieces::Pieces {
@@ -164,20 +142,16 @@ impl<'a> PieceSweep<'a> {
             },
             command: "sweep",
             suite: Arc::new(suite),
-            workers: ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            workers: self.places.workers(),
             engine: config.engine(),
-            places: Plan { ranks: places.collect(), notes: Vec::new() },
-            cases,
-            mappings,
-            matrices: Vec::new(),
+            places: self.places.plan(topology),
             asked: RequestedSettings {
                 sizes: self.asked.sizes.clone(),
-                directions: config::unique(&self.options.directions).into_iter().map(settings::direction).collect(),
-                memory: vec![settings::memory(MemoryKind::Pinned)],
-                huge_pages: config.huge_pages,
-                engine: CopyEngine::Ce,
                 timing: Some(TimingAsked::Host),
+                ..RequestedSettings::of_cases(&figures.cases, config.huge_pages)
             },
+            figures,
+            matrices: Vec::new(),
         })
     }
 }

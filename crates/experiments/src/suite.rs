@@ -39,7 +39,7 @@ struct Parts {
     gpus: Option<GpuMatrix>,
     peers: Option<(PeerOptions, Peers)>,
     contend: Option<contend::Contend>,
-    memory: (MatrixOptions, MemoryMatrix),
+    memory: MemoryMatrix,
 }
 
 impl Measurement for SuiteOptions {
@@ -95,11 +95,11 @@ impl SuiteOptions {
             PlatformKind::Host => vec![Access::Read, Access::Write, Access::Copy, Access::Load],
             PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
         };
-        let memory = MatrixOptions { threads: Some(THREADS), access, measuring: own(), ..MatrixOptions::default() };
+        let cores = MatrixOptions { threads: Some(THREADS), access, measuring: own(), ..MatrixOptions::default() };
         let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
-        let on_nodes = MemoryMatrix::new(&memory, topology, rows(topology, RowsBy::Node), nodes)?;
+        let memory = MemoryMatrix::new(&cores, topology, rows(topology, RowsBy::Node), nodes)?;
         if kind == PlatformKind::Host {
-            return Ok(Parts { gpus: None, peers: None, contend: None, memory: (memory, on_nodes) });
+            return Ok(Parts { gpus: None, peers: None, contend: None, memory });
         }
         let matrix = MatrixOptions { size: SIZE, latency: true, measuring: own(), ..MatrixOptions::default() };
         let gpus = GpuMatrix::new(&matrix, topology, kind, rows(topology, RowsBy::Node), targets.to_vec())?;
@@ -119,7 +119,7 @@ impl SuiteOptions {
         } else {
             None
         };
-        Ok(Parts { gpus: Some(gpus), peers: Some((peer, peers)), contend, memory: (memory, on_nodes) })
+        Ok(Parts { gpus: Some(gpus), peers: Some((peer, peers)), contend, memory })
     }
 }
 
@@ -128,7 +128,7 @@ impl Parts {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.figures_description()));
         let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));
         let contend = self.contend.as_ref().map(|contend| format!("at once: {}", contend.figures_description()));
-        let memory = Some(format!("cores and memory: {}", self.memory.1.figures_description()));
+        let memory = Some(format!("cores and memory: {}", self.memory.figures_description()));
         [gpus, peers, contend, memory].into_iter().flatten().collect::<Vec<_>>().join("\n          ")
     }
 
@@ -141,7 +141,7 @@ impl Parts {
         parts.extend(self.gpus.map(|gpus| gpus.experiment(topology, found)));
         parts.extend(self.peers.map(|(options, peers)| peers.experiment(&options, topology, found, reached)));
         parts.extend(self.contend.map(|contend| contend.experiment(topology, found)));
-        parts.push(self.memory.1.experiment(&self.memory.0, topology));
+        parts.push(self.memory.experiment(topology));
         merged("suite", parts).ok_or_else(|| Fault::new(Exit::NoResult, "there is nothing to measure"))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Order, Worker};
+use engine::{Helpers, Order};
 use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
 use stats::units::parse_sizes;
@@ -13,9 +13,8 @@ use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
-use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, CaseMapping, DocumentCase, Experiment, RequestedSettings, numbered};
+use crate::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
 use crate::fault::Fault;
 use crate::options::{Measuring, SweepOptions};
 use crate::outline::Outline;
@@ -88,37 +87,20 @@ impl Sweep {
         let one_node = topology.machine_has_one_node();
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
-        let mut cases = Vec::new();
+        let mut figures = Figures::default();
         let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
-        let mapping = |(at, copy): (usize, &pingpong::CopyCase)| {
-            let case = DocumentCase {
-                order: copy.order,
-                memory: settings::memory(copy.memory),
-                direction: settings::direction(copy.direction),
-                bytes: copy.bytes as u64,
-                range_bytes: None,
-                group: None,
-            };
-            CaseMapping { at, case: numbered(&mut cases, case), places: places.clone() }
-        };
-        let mappings = copies.iter().enumerate().map(mapping).collect();
+        for (at, copy) in copies.iter().enumerate() {
+            figures.add(at, DocumentCase::of_copies(copy, None), places.clone());
+        }
         Experiment {
             known: Beforehand::default(),
             command: "sweep",
             suite: Arc::new(suite),
-            workers: plan.ranks.iter().map(|rank| Worker { rank: rank.rank, pu: rank.pu }).collect(),
+            workers: pingpong::workers(&plan.ranks),
             engine: config.engine(),
-            cases,
-            mappings,
+            figures,
             matrices: Vec::new(),
-            asked: RequestedSettings {
-                sizes: config.sizes.iter().map(|size| *size as u64).collect(),
-                directions: config.directions.iter().map(|way| settings::direction(*way)).collect(),
-                memory: config.memory.iter().map(|kind| settings::memory(*kind)).collect(),
-                huge_pages: config.huge_pages,
-                engine: settings::engine(config.by),
-                timing: Some(settings::timing(config.timing)),
-            },
+            asked: RequestedSettings::of_copies(&config),
             places: plan,
         }
     }
@@ -140,7 +122,7 @@ impl Measurement for SweepOptions {
         if let Some(pieces) = &self.pieces {
             let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
             let (figures, max_time) = (sending.figures_description(), sending.max_time());
-            return Ok(Outline { source, rows: sending.rows, columns, figures, max_time });
+            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;

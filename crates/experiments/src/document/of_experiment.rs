@@ -1,6 +1,6 @@
 //! From what a suite's run has to the document: the same schema as pingpong's, filled from the engine's state by where each figure stands.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use engine::{Order, RunState, TimeSpent};
 use placement::{Target, TargetId};
@@ -78,7 +78,7 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
             huge_pages: asked.huge_pages,
             timing: asked.timing.unwrap_or(TimingAsked::Auto),
             engine: asked.engine,
-            order: order_asked(&facts.experiment.cases),
+            order: order_asked(&facts.experiment.figures.cases),
             repetition: settings::repetition(engine.amount, engine.max_time),
             seed: engine.seed,
             verify: engine.verify,
@@ -138,29 +138,20 @@ fn order_asked(cases: &[DocumentCase]) -> OrderAsked {
 /// The engine's rank that measures a place.
 fn worker_of(facts: &ExperimentFacts, place: usize) -> Option<usize> {
     let at = |mapping: &CaseMapping| mapping.places.iter().find(|(_, other)| *other == place).map(|(rank, _)| *rank);
-    facts.experiment.mappings.iter().find_map(at)
+    facts.experiment.figures.mappings.iter().find_map(at)
 }
 
-/// Whether the engine's rank measures one place only.
-fn has_one_place(facts: &ExperimentFacts, rank: usize) -> bool {
-    let of_rank =
-        facts.experiment.mappings.iter().flat_map(|mapping| &mapping.places).filter(|(other, _)| *other == rank);
-    let places: std::collections::BTreeSet<usize> = of_rank.map(|(_, place)| *place).collect();
-    places.len() == 1
-}
-
-/// The first of the places that the engine's rank measures: its time stands there, once for all of them.
-fn first_place(facts: &ExperimentFacts, rank: usize) -> Option<usize> {
-    let of_rank =
-        facts.experiment.mappings.iter().flat_map(|mapping| &mapping.places).filter(|(other, _)| *other == rank);
-    of_rank.map(|(_, place)| *place).min()
+/// The places that the engine's rank measures. Its time stands at the first, once for all of them.
+fn places_of(facts: &ExperimentFacts, rank: usize) -> BTreeSet<usize> {
+    let all = facts.experiment.figures.mappings.iter().flat_map(|mapping| &mapping.places);
+    all.filter(|(other, _)| *other == rank).map(|(_, place)| *place).collect()
 }
 
 fn rank(facts: &ExperimentFacts, part: &RankPart, state: &RunState) -> Rank {
     let place = part.rank.rank as usize;
     let worker = worker_of(facts, place).and_then(|rank| state.ranks.get(rank));
     let mut spent = TimeSpent::default();
-    let here = state.ranks.iter().enumerate().filter(|(rank, _)| first_place(facts, *rank) == Some(place));
+    let here = state.ranks.iter().enumerate().filter(|(rank, _)| places_of(facts, *rank).first() == Some(&place));
     here.for_each(|(_, worker)| spent.add(&worker.spent));
     let thread_id = worker.and_then(|worker| worker.thread_id);
     Rank { thread_id, time: time_spent(spent), ..part.rank.clone() }
@@ -168,29 +159,26 @@ fn rank(facts: &ExperimentFacts, part: &RankPart, state: &RunState) -> Rank {
 
 /// The devices, each once, with the link and latch that the run has shown.
 fn devices(facts: &ExperimentFacts, state: &RunState) -> Vec<Device> {
-    let mut seen = BTreeMap::new();
-    for part in facts.parts {
+    let mut known = BTreeSet::new();
+    let device = |part: &RankPart| {
         // A thread that copies to several devices says the link and latch of its first.
-        let worker = worker_of(facts, part.rank.rank as usize).filter(|rank| has_one_place(facts, *rank));
+        let worker = worker_of(facts, part.rank.rank as usize).filter(|rank| places_of(facts, *rank).len() == 1);
         let own = worker.and_then(|rank| state.ranks.get(rank));
-        seen.entry(&part.device.id).or_insert_with(|| (part, own));
-    }
-    let mut order: Vec<&RankPart> = Vec::new();
-    facts.parts.iter().for_each(|part| {
-        if !order.iter().any(|other| other.device.id == part.device.id) {
-            order.push(part);
-        }
-    });
-    let device = |part: &&RankPart| {
-        let own = seen.get(&part.device.id).and_then(|(_, own)| *own);
         let known = devices::with_latch_of_another(devices::with_run(&part.device, own), &state.ranks);
         devices::with_conditions(known, state.ranks.iter(), 1)
     };
-    order.iter().map(device).collect()
+    facts.parts.iter().filter(|part| known.insert(&part.device.id)).map(device).collect()
 }
 
 fn all_cases(facts: &ExperimentFacts, state: &RunState, devices: &[Device]) -> Vec<Case> {
-    facts.experiment.cases.iter().enumerate().map(|(at, asked)| one_case(facts, at, asked, state, devices)).collect()
+    facts
+        .experiment
+        .figures
+        .cases
+        .iter()
+        .enumerate()
+        .map(|(at, asked)| one_case(facts, at, asked, state, devices))
+        .collect()
 }
 
 fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &RunState, devices: &[Device]) -> Case {
@@ -202,7 +190,8 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
     let mut timing = None;
     let mut reason = None;
     let (mut overlap, mut skew): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
-    let mappings: Vec<&CaseMapping> = facts.experiment.mappings.iter().filter(|mapping| mapping.case == at).collect();
+    let mappings: Vec<&CaseMapping> =
+        facts.experiment.figures.mappings.iter().filter(|mapping| mapping.case == at).collect();
     let moved = Moved {
         direction: asked.direction,
         order,

@@ -1,0 +1,92 @@
+//! Threads on the cores of each row of the machine, and the memory of nodes that each of them uses: what is measured where no GPU takes part.
+//!
+//! A rank of the engine is a thread on a core of its own; a place of the document is a thread with the memory of one node, those of the first thread first.
+
+use engine::Worker;
+use placement::{Plan, Row};
+use report::matrix::{Compares, Matrix};
+use topo::Topology;
+
+use crate::exit::Exit;
+use crate::experiment::{memory_of, place};
+use crate::fault::Fault;
+use crate::matrix_parts::{node_column, row};
+
+/// Rows of threads, and nodes.
+pub(crate) struct RowThreads {
+    rows: Vec<Row>,
+    /// The nodes of the columns.
+    pub nodes: Vec<u32>,
+    /// The engine's ranks of each row that can be measured.
+    pub workers: Vec<Vec<Worker>>,
+}
+
+impl RowThreads {
+    /// A thread on each core of these rows, of each row so many at `most`, with the memory of these nodes.
+    ///
+    /// # Errors
+    /// Nothing can be measured.
+    pub fn new(rows: Vec<Row>, nodes: Vec<u32>, most: Option<usize>) -> Result<Self, Fault> {
+        let (mut workers, mut next) = (Vec::new(), 0);
+        for row_place in rows.iter().filter_map(|row| row.place.as_ref().ok()) {
+            let pus = row_place.pus.iter().take(most.unwrap_or(usize::MAX));
+            let row: Vec<Worker> = (next..).zip(pus).map(|(rank, pu)| Worker { rank, pu: *pu }).collect();
+            next += row.len();
+            workers.push(row);
+        }
+        if next == 0 || nodes.is_empty() {
+            let why = "no row can be measured: this process may use no memory or no PU";
+            return Err(Fault::new(Exit::NoResult, why));
+        }
+        Ok(Self { rows, nodes, workers })
+    }
+
+    /// The rows that can be measured, by name, and the ranks of each.
+    pub fn measured(&self) -> impl Iterator<Item = (&str, Vec<usize>)> {
+        let measured = self.rows.iter().filter(|row| row.place.is_ok());
+        let ranks = |workers: &Vec<Worker>| workers.iter().map(|worker| worker.rank).collect();
+        measured.zip(&self.workers).map(move |(row, workers)| (&row.name[..], ranks(workers)))
+    }
+
+    /// All threads.
+    pub fn all(&self) -> Vec<Worker> {
+        self.workers.concat()
+    }
+
+    /// The places of these ranks with the memory of a column's node, each as (rank, place).
+    pub fn places(&self, ranks: &[usize], column: usize) -> Vec<(usize, usize)> {
+        ranks.iter().map(|rank| (*rank, rank * self.nodes.len() + column)).collect()
+    }
+
+    /// The places as the document has them.
+    pub fn plan(&self, topology: &Topology) -> Plan {
+        let mut ranks = Vec::new();
+        for worker in self.workers.iter().flatten() {
+            for node in &self.nodes {
+                ranks.push(place(topology, ranks.len(), worker.pu, *node, memory_of(*node)));
+            }
+        }
+        Plan { ranks, notes: Vec::new() }
+    }
+
+    /// The matrix of rows and nodes; `group`: that of the rows' cases.
+    pub fn matrix(&self, group: Option<&str>) -> Matrix {
+        let columns = self.nodes.len();
+        let mut workers = self.workers.iter();
+        let rows = self.rows.iter().map(|of| {
+            let mine = of.place.as_ref().ok().and_then(|_| workers.next()).map_or(&[][..], Vec::as_slice);
+            let places =
+                |worker: &Worker| (worker.rank * columns..(worker.rank + 1) * columns).map(|place| place as u32);
+            let pus = mine.iter().map(|worker| worker.pu).collect();
+            row(of, pus, mine.iter().flat_map(places).collect(), group.map(str::to_owned))
+        });
+        let rows = rows.collect();
+        let places = columns * self.workers.iter().map(Vec::len).sum::<usize>();
+        let column = |(at, node): (usize, &u32)| {
+            let ranks = (at..places).step_by(columns).map(|place| place as u32).collect();
+            node_column(format!("node {node}"), *node, ranks)
+        };
+        let columns = self.nodes.iter().enumerate().map(column).collect();
+        Matrix { title: "cores and memory".to_owned(), compares: Compares::Columns, rows, columns }
+    }
+}
