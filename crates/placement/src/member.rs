@@ -3,13 +3,14 @@
 //! Its own word for that, not the topology's: the processes of a node may each have a cpuset, an affinity and devices of their own, and
 //! each reads a topology that tells of itself.
 
+use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use topo::model::{Allowed, PuStatus, Topology};
 
 use crate::Target;
 
 /// A launched process of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// What messages call it: `rank 5`.
     pub name: String,

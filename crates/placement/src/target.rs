@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use stats::PciAddress;
 use topo::model::{NodeKind, NumaNode, Topology};
 
 /// The identity of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TargetId {
     /// A GPU.
     Gpu(PciAddress),
@@ -24,7 +25,7 @@ impl fmt::Display for TargetId {
 }
 
 /// A target that can be chosen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The index a user writes: the position in PCI order for a GPU, the OS index for a node.
     pub index: u32,

@@ -1,11 +1,9 @@
 //! What a process says of itself first, and what it is told of the others: all that planning the ranks of a node takes.
 
-use placement::{Member, Target, TargetId};
+use placement::{Member, Target};
 use ranks::WorldPlace;
 use serde::{Deserialize, Serialize};
-use stats::PciAddress;
 use topo::Topology;
-use topo::model::Allowed;
 
 use crate::agreement::host;
 
@@ -61,17 +59,7 @@ pub struct Handshake {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Neighbour {
     rank: usize,
-    allowed: Allowed,
-    visible: Vec<Visible>,
-}
-
-/// A device that a process sees.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Visible {
-    index: u32,
-    pci: Option<PciAddress>,
-    node: Option<u32>,
-    uuid: Option<String>,
+    member: Member,
 }
 
 /// What a process is told of the others.
@@ -87,12 +75,11 @@ pub struct LaunchLayout {
 impl Handshake {
     /// Of this process.
     pub fn of(process: Introduced<'_>) -> Self {
-        let visible = |target: Target| {
-            let (pci, node) = match target.id {
-                TargetId::Gpu(pci) => (Some(pci), None),
-                TargetId::Node(node) => (None, Some(node)),
-            };
-            Visible { index: target.index, pci, node, uuid: target.uuid }
+        let rank = process.place.rank;
+        let member = Member {
+            name: format!("rank {rank}"),
+            allowed: process.topology.allowed.clone(),
+            visible: process.devices,
         };
         Self {
             version: process.version.to_owned(),
@@ -101,11 +88,7 @@ impl Handshake {
             why_host: process.why_host.map(str::to_owned),
             node: process.place.node,
             host: host(),
-            neighbour: Neighbour {
-                rank: process.place.rank,
-                allowed: process.topology.allowed.clone(),
-                visible: process.devices.into_iter().map(visible).collect(),
-            },
+            neighbour: Neighbour { rank, member },
         }
     }
 }
@@ -152,19 +135,7 @@ pub fn layouts(handshakes: Vec<Handshake>) -> Result<Vec<LaunchLayout>, Otherwis
 impl LaunchLayout {
     /// The ranks of this node as planning takes them, in order.
     pub fn members(&self) -> Vec<Member> {
-        let target = |visible: &Visible| {
-            let id = match (visible.pci, visible.node) {
-                (Some(pci), _) => TargetId::Gpu(pci),
-                (None, node) => TargetId::Node(node?),
-            };
-            Some(Target { index: visible.index, id, uuid: visible.uuid.clone() })
-        };
-        let member = |neighbour: &Neighbour| Member {
-            name: format!("rank {}", neighbour.rank),
-            allowed: neighbour.allowed.clone(),
-            visible: neighbour.visible.iter().filter_map(target).collect(),
-        };
-        self.neighbours.iter().map(member).collect()
+        self.neighbours.iter().map(|neighbour| neighbour.member.clone()).collect()
     }
 
     /// The launch's number of each of this node's ranks.
@@ -175,6 +146,8 @@ impl LaunchLayout {
 
 #[cfg(test)]
 mod tests {
+    use topo::model::Allowed;
+
     use super::*;
 
     fn handshake(rank: usize, node: usize) -> Handshake {
@@ -185,7 +158,10 @@ mod tests {
             why_host: None,
             node,
             host: format!("nid{node}"),
-            neighbour: Neighbour { rank, allowed: Allowed::default(), visible: Vec::new() },
+            neighbour: Neighbour {
+                rank,
+                member: Member { name: format!("rank {rank}"), allowed: Allowed::default(), visible: Vec::new() },
+            },
         }
     }
 
