@@ -9,15 +9,16 @@
 //! time than they do: all learn the real reason and not only that time was up. The page's name is removed before anybody
 //! returns, well or not; it stays behind only if a node's members all die within these milliseconds.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
 
 use crate::Ranks;
 use crate::communicator::{Communicator, ExchangeError};
 use crate::deadline::Deadline;
 use crate::liveness::Liveness;
 use crate::processes::Processes;
+use crate::wire::{from_bytes, to_bytes};
 use crate::world::{WorldError, WorldPlace};
 
 /// Why the processes of this node are no group.
@@ -67,17 +68,13 @@ impl Processes {
 /// The ranks of this process's node, in order.
 fn neighbours(comm: &mut Communicator, deadline: Deadline) -> Result<Vec<usize>, RendezvousError> {
     let mine = comm.place();
-    let places = comm.gather(&to_bytes(&[mine.node, mine.node_rank, mine.node_size]), deadline.most_of_it())?;
-    let nodes = places.map(|places| by_node(mine, &places));
-    let answer = comm.scatter(
-        |rank| match &nodes {
-            Some(Ok((nodes, node_of))) => well(&to_bytes(&nodes[node_of[rank]])),
-            Some(Err(why)) => ill(why),
-            None => Vec::new(),
-        },
-        deadline,
-    )?;
-    Ok(from_bytes(read(&answer)?))
+    let own = to_bytes(&[mine.node, mine.node_rank, mine.node_size]);
+    let nodes = comm.gather(&own, deadline.most_of_it())?.map(|places| by_node(mine, &places));
+    let of_rank = |rank: usize| {
+        let nodes = nodes.as_ref().map(|nodes| nodes.as_ref().map(|(nodes, node_of)| &nodes[node_of[rank]]));
+        nodes.map(|told| to_bytes(&told)).unwrap_or_default()
+    };
+    told(&comm.scatter(of_rank, deadline)?)
 }
 
 type Nodes = (Vec<Vec<usize>>, Vec<usize>);
@@ -93,7 +90,7 @@ fn by_node(launch: WorldPlace, places: &[Option<Vec<u8>>]) -> Result<Nodes, Stri
     let mut node_of = Vec::with_capacity(launch.size);
     let mut sizes = Vec::with_capacity(launch.size);
     for (rank, place) in places.iter().enumerate() {
-        let [node, node_rank, node_size] = from_bytes(place.as_deref().unwrap_or_default())[..] else {
+        let Ok([node, node_rank, node_size]) = from_bytes::<[usize; 3]>(place.as_deref().unwrap_or_default()) else {
             return Err(format!("rank {rank} runs another version of numabench: run the same one on all ranks"));
         };
         let Some(ranks) = nodes.get_mut(node).filter(|ranks| ranks.len() == node_rank) else {
@@ -123,20 +120,18 @@ fn lead(
 ) -> Result<Processes, RendezvousError> {
     let others = neighbours.get(1..).unwrap_or_default();
     let made = Processes::create(neighbours.len().max(1));
-    let message = match &made {
-        Ok((path, _)) => well(path.as_os_str().as_bytes()),
-        Err(error) => ill(&error.to_string()),
-    };
+    let made = made.map_err(|error| error.to_string());
+    let message = to_bytes(&made.as_ref().map(|(path, _)| path));
     for &to in others {
         comm.post(name, to, &message)?;
     }
-    let (_, group) = made.map_err(|error| RendezvousError::Refused(error.to_string()))?;
+    let (_, group) = made.map_err(RendezvousError::Refused)?;
 
     let mut troubles = Vec::new();
     let mut missing = Vec::new();
     for &from in others {
         match comm.await_message(joined, from, deadline) {
-            Ok(answer) => troubles.extend(read(&answer).err().map(|error| format!("rank {from}: {error}"))),
+            Ok(answer) => troubles.extend(told::<()>(&answer).err().map(|error| format!("rank {from}: {error}"))),
             Err(ExchangeError::Late { from }) => missing.push(from),
             Err(ExchangeError::World(error)) => return Err(error.into()),
         }
@@ -145,11 +140,11 @@ fn lead(
     if !missing.is_empty() {
         troubles.push(format!("{} did not answer in time to share memory", listed(&missing)));
     }
-    let message = if troubles.is_empty() { well(&[]) } else { ill(&troubles.join("; ")) };
+    let outcome = if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) };
     for &to in others {
-        comm.post(verdict, to, &message)?;
+        comm.post(verdict, to, &to_bytes(&outcome))?;
     }
-    read(&message)?;
+    outcome.map_err(RendezvousError::Refused)?;
     look_at_all(&group);
     Ok(group)
 }
@@ -161,17 +156,12 @@ fn follow(
     [name, joined, verdict]: [u32; 3],
     deadline: Deadline,
 ) -> Result<Processes, RendezvousError> {
-    let answer = comm.await_message(name, first, deadline)?;
-    let path = Path::new(OsStr::from_bytes(read(&answer)?)).to_path_buf();
-    let group = Processes::join(&path, comm.place().node_rank);
-    let message = match &group {
-        Ok(_) => well(&[]),
-        Err(error) => ill(&error.to_string()),
-    };
-    comm.post(joined, first, &message)?;
+    let path: PathBuf = told(&comm.await_message(name, first, deadline)?)?;
+    let group = Processes::join(&path, comm.place().node_rank).map_err(|error| error.to_string());
+    comm.post(joined, first, &to_bytes(&group.as_ref().map(|_| ())))?;
     // Dropped without a verdict, the group removes the page's name.
-    read(&comm.await_message(verdict, first, deadline)?)?;
-    let group = group.map_err(|error| RendezvousError::Refused(error.to_string()))?;
+    told::<()>(&comm.await_message(verdict, first, deadline)?)?;
+    let group = group.map_err(RendezvousError::Refused)?;
     group.remove_name();
     look_at_all(&group);
     Ok(group)
@@ -184,31 +174,10 @@ fn look_at_all(group: &Processes) {
     }
 }
 
-fn well(bytes: &[u8]) -> Vec<u8> {
-    [&[1], bytes].concat()
-}
-
-fn ill(why: &str) -> Vec<u8> {
-    [&[0], why.as_bytes()].concat()
-}
-
-fn read(answer: &[u8]) -> Result<&[u8], RendezvousError> {
-    match answer.split_first() {
-        Some((1, bytes)) => Ok(bytes),
-        Some((_, why)) => Err(RendezvousError::Refused(String::from_utf8_lossy(why).into_owned())),
-        None => Err(RendezvousError::Refused(
-            "the answer was empty when the ranks met: run the same numabench on all ranks".into(),
-        )),
-    }
-}
-
-fn to_bytes(numbers: &[usize]) -> Vec<u8> {
-    numbers.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect()
-}
-
-fn from_bytes(bytes: &[u8]) -> Vec<usize> {
-    let (words, _) = bytes.as_chunks::<8>();
-    words.iter().map(|&word| usize::try_from(u64::from_le_bytes(word)).unwrap_or(usize::MAX)).collect()
+/// What another rank told: something, or why there is nothing.
+fn told<T: DeserializeOwned>(answer: &[u8]) -> Result<T, RendezvousError> {
+    let empty = |_| Err("the answer was empty when the ranks met: run the same numabench on all ranks".to_owned());
+    from_bytes::<Result<T, String>>(answer).unwrap_or_else(empty).map_err(RendezvousError::Refused)
 }
 
 /// "rank 3", "ranks 3, 5", and no more than ten of them.
