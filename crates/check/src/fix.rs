@@ -97,8 +97,7 @@ fn places(case: &FixContext<'_>) -> Option<NodePlaces> {
 /// The GPU of each rank where each has one; none where none has.
 fn gpus(case: &FixContext<'_>) -> GpuChoice {
     let only = |seen: &ObservedRank| {
-        let [device] = seen.running.gpus.devices.as_deref()? else { return None };
-        let gpu = case.topology.gpu_at(device.pci?)?;
+        let gpu = case.topology.gpu_at(seen.only_gpu()?)?;
         Some(Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
     };
     case.seen.iter().map(only).collect::<Option<Vec<Target>>>().map_or(GpuChoice::None, GpuChoice::These)

@@ -175,11 +175,7 @@ pub(crate) fn judged(machine: &Machine, seen: &[ObservedRank]) -> (JobResources,
 
 /// The adapter near the GPU of each that has one GPU.
 fn nics(machine: &Machine, seen: &[ObservedRank]) -> Vec<Option<NearNic>> {
-    let only = |seen: &ObservedRank| match seen.running.gpus.devices.as_deref() {
-        Some([one]) => one.pci,
-        _ => None,
-    };
-    let gpus: Vec<Option<PciAddress>> = seen.iter().map(only).collect();
+    let gpus: Vec<Option<PciAddress>> = seen.iter().map(ObservedRank::only_gpu).collect();
     if gpus.iter().all(Option::is_none) {
         return Vec::new();
     }

@@ -45,7 +45,7 @@ impl ObservedRank {
     pub fn of_this(machine: &Machine, launch: &Launch) -> Result<Self, NoProcess> {
         let variables = environment(Who::This).unwrap_or_default();
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
-        let seen = Self {
+        Ok(Self {
             rank,
             running: running(machine.judged_by(), Who::This)?,
             pool_pus: pus(machine, launch.launcher),
@@ -55,8 +55,7 @@ impl ObservedRank {
             omp_threads: omp_threads(&variables),
             nic_variables: nic::of_adapters(variables),
             pus_unknown: None,
-        };
-        Ok(seen)
+        })
     }
 
     /// Another process, whose GPUs are those on which `users` has it.
@@ -139,16 +138,25 @@ impl ObservedRank {
     /// As a judge takes it. By a saved machine memory is not judged: its nodes are not those that the kernel here speaks of; those of a
     /// line are.
     pub fn observed(&self, judged_by: &Topology) -> Observed {
-        if judged_by.source != TopologySource::ThisSystem && !self.is_of_line() {
-            return Observed {
-                policy: Ok(PolicyMode::Default),
-                policy_nodes: IdSet::default(),
-                memory_nodes: None,
-                pages: BTreeMap::new(),
-                ..self.observed_here()
-            };
+        let here = self.observed_here();
+        if judged_by.source == TopologySource::ThisSystem || self.is_of_line() {
+            return here;
         }
-        self.observed_here()
+        Observed {
+            policy: Ok(PolicyMode::Default),
+            policy_nodes: IdSet::default(),
+            memory_nodes: None,
+            pages: BTreeMap::new(),
+            ..here
+        }
+    }
+
+    /// The GPU that it can use, where that is one; `None` of several, or where it is not known which it is.
+    pub fn only_gpu(&self) -> Option<PciAddress> {
+        match self.running.gpus.devices.as_deref() {
+            Some([one]) => one.pci,
+            _ => None,
+        }
     }
 
     /// Whether it is a rank of a line that is not run: what that gives it is only asked for.

@@ -125,21 +125,15 @@ fn planned(
         reserve: wish.reserve.clone(),
     };
     let plan = recommend(topology, &ask)?;
-    let mut place: Option<RankBinding> = None;
-    for rank in &assignment.mine {
-        let one = plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank))?;
-        let one = of_plan(topology, one);
-        place = Some(match place {
-            None => one,
-            Some(others) => RankBinding {
-                pus: others.pus.or(&one.pus),
-                memory: others.memory.or(&one.memory),
-                closeness: others.closeness.max(one.closeness),
-                ..others
-            },
-        });
-    }
-    place.ok_or(RankPlaceError::NoPlace(0))
+    let one = |rank: &usize| plan.places.get(*rank).ok_or(RankPlaceError::NoPlace(*rank));
+    let own = assignment.mine.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let together = own.into_iter().map(|one| of_plan(topology, one)).reduce(|others, one| RankBinding {
+        pus: others.pus.or(&one.pus),
+        memory: others.memory.or(&one.memory),
+        closeness: others.closeness.max(one.closeness),
+        ..others
+    });
+    together.ok_or(RankPlaceError::NoPlace(0))
 }
 
 fn kept(topology: &Topology, pool: &Pool, assignment: &GpuAssignment) -> RankBinding {

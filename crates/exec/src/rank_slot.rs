@@ -3,7 +3,7 @@
 //! Told by the launcher's variables, or by the user where numabench knows none of them. Never guessed: a rank that takes itself for the first
 //! of one shares its cores and its GPU with all others.
 
-use launchers::{Launch, LaunchSize, Launcher};
+use launchers::{Launch, LaunchSize, Launcher, NoSuchRank};
 
 /// A rank's place among those of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +33,8 @@ pub enum RankSlotError {
         what: &'static str,
     },
     /// A number beyond the last.
-    #[error("rank {rank} of {size}: ranks are numbered from 0, so --rank is 0 to {}", size - 1)]
-    Beyond {
-        /// The number.
-        rank: usize,
-        /// How many there are.
-        size: usize,
-    },
+    #[error(transparent)]
+    Beyond(#[from] NoSuchRank),
 }
 
 impl RankSlot {
@@ -50,7 +45,7 @@ impl RankSlot {
         let local_rank = rank.or(launch.local_rank).ok_or_else(|| untold(which(launcher)))?;
         let local_size = ranks.or(launch.local_size).ok_or_else(|| untold("how many processes this node has"))?;
         if local_rank >= local_size {
-            return Err(RankSlotError::Beyond { rank: local_rank, size: local_size });
+            return Err(NoSuchRank { rank: local_rank, size: local_size }.into());
         }
         let of_all = launch.rank.filter(|_| launcher != Launcher::Nobody).map(|rank| (rank, launch.size));
         Ok(Self { launcher, of_all, local_rank, local_size })
@@ -103,7 +98,7 @@ mod tests {
         let third = RankSlot::of(&Launch::ALONE, Some(2), Some(4));
         assert_eq!(third.map(|slot| (slot.local_rank, slot.local_size)), Ok((2, 4)));
         let beyond = RankSlot::of(&Launch::ALONE, Some(4), Some(4));
-        assert_eq!(beyond, Err(RankSlotError::Beyond { rank: 4, size: 4 }));
+        assert_eq!(beyond, Err(RankSlotError::Beyond(NoSuchRank { rank: 4, size: 4 })));
         let said = "rank 4 of 4: ranks are numbered from 0, so --rank is 0 to 3";
         assert_eq!(beyond.map_or_else(|error| error.to_string(), |_| String::new()), said);
     }

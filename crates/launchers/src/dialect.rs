@@ -142,6 +142,11 @@ impl Saying {
         self.cannot.map_or(Ok(self.text), Err)
     }
 
+    fn always(mut self, remark: impl Into<String>) -> Self {
+        self.remarks.push(remark.into());
+        self
+    }
+
     fn remark(mut self, condition: bool, remark: impl FnOnce() -> String) -> Self {
         if condition {
             self.remarks.push(remark());

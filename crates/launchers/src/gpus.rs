@@ -2,8 +2,6 @@
 //!
 //! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. ROCr hides first, and HIP counts what is left.
 
-use std::collections::BTreeMap;
-
 use topo::running::UsableGpus;
 use topo::visibility::Visible;
 
@@ -86,16 +84,7 @@ fn indices(name: &str, value: &str, among: &[usize]) -> Known<Vec<usize>> {
 }
 
 fn unknown(reason: String) -> UsableGpus {
-    UsableGpus {
-        devices: None,
-        reason,
-        variables: BTreeMap::new(),
-        open: None,
-        refused: None,
-        absent: None,
-        closed: Vec::new(),
-        in_use: None,
-    }
+    UsableGpus { reason, ..UsableGpus::default() }
 }
 
 /// The GPUs of these indices, and those of them that are not there.

@@ -4,6 +4,7 @@
 //! all the rest of the line is.
 
 use crate::error::LineError;
+use crate::value::count;
 
 /// The options of one command.
 #[derive(Debug)]
@@ -45,6 +46,18 @@ impl<'l> Given<'l> {
     /// What it was given; nothing where it takes nothing.
     pub fn value(&self) -> &'l str {
         self.value.unwrap_or_default()
+    }
+
+    /// How many of something it was given: at least one.
+    pub fn count(&self) -> Result<usize, LineError> {
+        count(&self.spelled(), self.value())
+    }
+
+    /// `NAME=VALUE`; of two words the name and the value.
+    pub fn assignment(&self) -> Option<(String, String)> {
+        let of_two = self.second.map(|second| (self.value(), second));
+        let (name, value) = self.value().split_once('=').or(of_two)?;
+        Some((name.to_owned(), value.to_owned()))
     }
 
     /// As it is written.

@@ -12,7 +12,7 @@ use stats::{IdSet, printable};
 use topo::Topology;
 
 use crate::error::LineError;
-use crate::host_list::{self, HostListError};
+use crate::host_list;
 use crate::objects::{JobMachine, Part};
 
 /// A whole file, or the part of it for one node ([`GresConf::of_node`]).
@@ -141,20 +141,20 @@ impl FromStr for GresConf {
 /// One line's words.
 fn record(text: &str) -> Result<GresLine, String> {
     let mut line = GresLine::default();
-    let of_list = |key: &str, error: HostListError| format!("{key}=: {error}");
     for word in text.split_whitespace() {
         let (key, value) = word.split_once('=').ok_or_else(|| {
             format!("\"{}\" is not Key=Value: write e.g. Name=gpu File=/dev/nvidia0 Cores=0-15", word)
         })?;
         let value = value.trim_matches('"');
         let text = || Some(value.to_owned());
+        let names = || host_list::expand(value).map_err(|error| format!("{key}=: {error}"));
         match key.to_ascii_lowercase().as_str() {
             "name" => line.name = text(),
             "type" => line.kind = text(),
-            "nodename" => line.node_names = Some(host_list::expand(value).map_err(|error| of_list(key, error))?),
-            "file" => line.files = host_list::expand(value).map_err(|error| of_list(key, error))?,
+            "nodename" => line.node_names = Some(names()?),
+            "file" => line.files = names()?,
             "multiplefiles" => {
-                line.files = host_list::expand(value).map_err(|error| of_list(key, error))?;
+                line.files = names()?;
                 line.is_one_device = true;
             }
             // Every core is as good as any.

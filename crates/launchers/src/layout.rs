@@ -65,6 +65,12 @@ impl Layout {
         Self::certain(vec![Start { pus: Some(Err(why.to_owned())), ..Start::FREE }; ranks])
     }
 
+    /// With these GPUs for each rank.
+    pub fn with_gpus(mut self, gpus: impl IntoIterator<Item = Known<Vec<usize>>>) -> Self {
+        self.starts.iter_mut().zip(gpus).for_each(|(start, gpus)| start.gpus = Some(gpus));
+        self
+    }
+
     pub fn assuming(mut self, what: impl Into<String>) -> Self {
         self.assumes.push(what.into());
         self

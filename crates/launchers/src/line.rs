@@ -131,8 +131,7 @@ fn read_one(line: &str, topology: &Topology, site: &SlurmFiles) -> Result<Launch
         let what = format!("what stands before {name} binds it and not its ranks alone: begin the line with {name}");
         return Err(LineError::NotSaid(what));
     }
-    let variables: BTreeMap<String, String> =
-        outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
+    let variables = outer.values();
     let machine = JobMachine::of(topology);
     let line_here = LaunchLine { command: name, words: rest, variables: &variables, machine: &machine, site };
     let read = match Launcher::of_command(name).map(|named| (named, &named.facts().reads)) {
@@ -197,8 +196,7 @@ fn alone(started: Vec<Process<'_>>) -> Result<Launched, LineError> {
 fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Result<Launched, LineError> {
     let topology = outer.topology;
     let Options { count, layouts, program, environment, mut notes } = options;
-    let mut given: BTreeMap<String, String> =
-        outer.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect();
+    let mut given = outer.values();
     given.extend(environment);
     let mut readings: Vec<Reading> = Vec::new();
     let (mut started_by, mut of, mut binds_behind) = (launcher, None, false);
@@ -209,7 +207,7 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             let mut process = process(topology, launcher, &given);
             tell(&mut process, launcher, number, size, &count);
             match &start.pus {
-                Some(pus) => process.bind_known(pus.clone()),
+                Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
             }
             process.policy = Ok(start.policy.clone());
@@ -255,8 +253,7 @@ fn tell(process: &mut Process<'_>, launcher: Launcher, rank: usize, size: usize,
             Tells::Size => count.ranks.map_or_else(|| UNKNOWN.to_string(), |ranks| ranks.to_string()),
             Tells::Node => "0".to_owned(),
         };
-        process.set(name, value);
-        process.export(name);
+        process.give(name, value);
     }
 }
 

@@ -24,16 +24,12 @@ impl Common<'_> {
     pub fn option(&mut self, one: &Given<'_>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
-            "n" | "np" | "c" => self.count.ranks = Some(count(&option, value)?),
-            "N" | "npernode" | "ppn" | "perhost" | "grr" => self.count.of_a_node = Some(count(&option, value)?),
+            "n" | "np" | "c" => self.count.ranks = Some(one.count()?),
+            "N" | "npernode" | "ppn" | "perhost" | "grr" => self.count.of_a_node = Some(one.count()?),
             "pernode" | "rr" => self.count.of_a_node = Some(1),
             "H" | "host" | "hosts" | "hostlist" => self.count.slots = slots(&option, value)?,
             "hostfile" | "machinefile" | "f" => self.count.slots = hostfile(value).unwrap_or_default(),
-            "x" | "env" | "genv" => {
-                if let Some((name, value)) = value.split_once('=').or(one.second.map(|second| (value, second))) {
-                    self.environment.insert(name.to_owned(), value.to_owned());
-                }
-            }
+            "x" | "env" | "genv" => self.environment.extend(one.assignment()),
             _ => {}
         }
         Ok(())

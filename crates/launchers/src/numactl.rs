@@ -74,7 +74,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
         policy = Some(Ok((mode, named()?)));
     }
     if let Some(bound) = bound {
-        process.bind_known(bound);
+        process.bind(bound);
     }
     if let Some(policy) = policy {
         process.policy = policy;

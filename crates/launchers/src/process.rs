@@ -94,13 +94,22 @@ impl<'t> Process<'t> {
         }
     }
 
+    /// The values of all variables that are known to be set.
+    pub fn values(&self) -> BTreeMap<String, String> {
+        self.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect()
+    }
+
     pub fn set(&mut self, name: &str, value: String) {
         let exported = self.variables.get(name).is_some_and(|variable| variable.exported);
         self.variables.insert(name.to_owned(), Variable { value, exported });
     }
 
     pub fn export(&mut self, name: &str) {
-        let value = self.variable(name).unwrap_or_default();
+        self.give(name, self.variable(name).unwrap_or_default());
+    }
+
+    /// A variable that programs inherit.
+    pub fn give(&mut self, name: &str, value: String) {
         self.variables.insert(name.to_owned(), Variable { value, exported: true });
     }
 
@@ -173,12 +182,8 @@ impl<'t> Process<'t> {
         self.doubt = self.doubt.take().or(other.doubt);
     }
 
-    pub fn bind(&mut self, pus: IdSet) {
-        (self.pus, self.is_free) = (Ok(pus), false);
-    }
-
     /// Bound to these, or to what is not known.
-    pub fn bind_known(&mut self, pus: Known<IdSet>) {
+    pub fn bind(&mut self, pus: Known<IdSet>) {
         (self.pus, self.is_free) = (pus, false);
     }
 
@@ -188,8 +193,7 @@ impl<'t> Process<'t> {
         while let Some(((name, value), after)) =
             rest.split_first().and_then(|(word, after)| Some((assignment(word)?, after)))
         {
-            self.set(name, value.to_owned());
-            self.export(name);
+            self.give(name, value.to_owned());
             rest = after;
         }
         rest

@@ -32,7 +32,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
         return Err(LineError::Wrong("taskset has no mask: write taskset -c LIST PROGRAM".to_owned()));
     };
     match is_unknown(value) {
-        true => process.bind_known(Err("the PUs of taskset do not follow from the line".to_owned())),
+        true => process.bind(Err("the PUs of taskset do not follow from the line".to_owned())),
         false => bind(process, value, is("c", "cpu-list"))?,
     }
     Ok(program)
@@ -52,11 +52,11 @@ pub(crate) fn bind(process: &mut Process<'_>, value: &str, is_list: bool) -> Res
     let here = process.topology.allowed.cpuset();
     let left = asked.and(&here);
     if left.is_empty() || left == asked {
-        process.bind(asked);
+        process.bind(Ok(asked));
     } else {
         let out = asked.minus(&here);
         process.notes.push(format!("of taskset's PUs the kernel leaves out {out}: this job may not use them"));
-        process.bind(left);
+        process.bind(Ok(left));
     }
     Ok(())
 }

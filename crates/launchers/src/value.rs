@@ -15,6 +15,14 @@ pub(crate) fn number(option: &str, value: &str) -> Result<usize, LineError> {
     value.parse().map_err(|_| wrong(option, value, "write a whole number"))
 }
 
+/// A number as Slurm reads it, decimal or behind 0x.
+pub(crate) fn decimal_or_hex(text: &str) -> Option<usize> {
+    match text.strip_prefix("0x") {
+        Some(digits) => usize::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
 /// How many of something: at least one.
 pub(crate) fn count(option: &str, value: &str) -> Result<usize, LineError> {
     match number(option, value)? {

@@ -12,7 +12,7 @@ pub(super) fn numactl(topology: &Topology, places: &NodePlaces) -> Saying {
         format!("{}numactl --physcpubind={}{memory} -- PROGRAM", shown(topology, place), place.pus)
     });
     Saying::new(Dialect::Numactl, lines)
-        .remark(true, || "--membind is strict: a rank that needs more than that node has is killed".to_owned())
+        .always("--membind is strict: a rank that needs more than that node has is killed")
         .remark(places.places.iter().any(|place| place.memory_node.is_none()), || {
             "memory is left where it falls for ranks without a node to bind it to".to_owned()
         })
@@ -21,7 +21,7 @@ pub(super) fn numactl(topology: &Topology, places: &NodePlaces) -> Saying {
 pub(super) fn taskset(topology: &Topology, places: &NodePlaces) -> Saying {
     let lines = lines(places, |place| format!("{}taskset -c {} PROGRAM", shown(topology, place), place.pus));
     Saying::new(Dialect::Taskset, lines)
-        .remark(true, || "taskset leaves memory alone: pages then lie where the rank first touches them".to_owned())
+        .always("taskset leaves memory alone: pages then lie where the rank first touches them")
 }
 
 pub(super) fn omp(places: &NodePlaces) -> Saying {
@@ -29,9 +29,8 @@ pub(super) fn omp(places: &NodePlaces) -> Saying {
         let threads = place.pus.len();
         format!("OMP_PLACES='{}' OMP_PROC_BIND=close OMP_NUM_THREADS={threads} PROGRAM", omp_places(&place.pus))
     });
-    Saying::new(Dialect::OmpPlaces, lines).remark(true, || {
-        "places bind the threads of OpenMP, not the process: bind that too (srun, numactl, taskset)".to_owned()
-    })
+    Saying::new(Dialect::OmpPlaces, lines)
+        .always("places bind the threads of OpenMP, not the process: bind that too (srun, numactl, taskset)")
 }
 
 /// PUs as `OMP_PLACES` has them: a place for each, in ascending order (OpenMP API 5.2, 21.1.6).

@@ -82,19 +82,19 @@ pub fn command(
     threads: Option<usize>,
 ) -> Command {
     let ranks = places.places.len();
-    let through_exec = format!("numabench exec{exec} -- PROGRAM");
-    let binds = "numabench exec binds each rank to its cores and memory and shows it its GPU";
+    let by_exec = |start: String| {
+        let binds = "numabench exec binds each rank to its cores and memory and shows it its GPU";
+        (format!("{start} numabench exec{exec} -- PROGRAM"), vec![binds.to_owned()])
+    };
     let (text, mut remarks) = match starter {
-        Starter::Mpirun => (format!("mpirun -np {ranks} --bind-to none {through_exec}"), vec![binds.to_owned()]),
-        Starter::Mpiexec => (format!("mpiexec -n {ranks} -bind-to none {through_exec}"), vec![binds.to_owned()]),
-        Starter::Torchrun => {
-            (format!("torchrun --nproc-per-node {ranks} --no-python {through_exec}"), vec![binds.to_owned()])
-        }
+        Starter::Mpirun => by_exec(format!("mpirun -np {ranks} --bind-to none")),
+        Starter::Mpiexec => by_exec(format!("mpiexec -n {ranks} -bind-to none")),
+        Starter::Torchrun => by_exec(format!("torchrun --nproc-per-node {ranks} --no-python")),
         Starter::Srun => match (situation.owns_node, shown(topology, places)) {
             (None | Some(true), Some(shown)) => by_masks(places, situation, &shown, threads),
             _ => {
                 let gpus = if has_gpus(places) { " --gpu-bind=none" } else { "" };
-                (format!("srun -N1 -n{ranks} --cpu-bind=none{gpus} {through_exec}"), vec![binds.to_owned()])
+                by_exec(format!("srun -N1 -n{ranks} --cpu-bind=none{gpus}"))
             }
         },
     };

@@ -25,12 +25,8 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
         .enumerate()
         .any(|(at, place)| places.places[..at].iter().any(|before| !before.pus.and(&place.pus).is_empty()));
     Saying::new(Dialect::OpenMpi, text)
-        .remark(true, || {
-            format!("for {} of one node, {host}, and Open MPI 4; several nodes need a line for each rank", counted(count, "rank"))
-        })
-        .remark(true, || {
-            "Open MPI 5 counts cores of a rankfile logically, whatever this option says: there start the wrapper under mpirun --bind-to none".to_owned()
-        })
+        .always(format!("for {} of one node, {host}, and Open MPI 4; several nodes need a line for each rank", counted(count, "rank")))
+        .always("Open MPI 5 counts cores of a rankfile logically, whatever this option says: there start the wrapper under mpirun --bind-to none")
         .remark(topology.cores.iter().any(|core| core.pus.len() > 1), || {
             "Open MPI binds to the cores that these PUs are of, with their other hardware threads; add --use-hwthread-cpus for the PUs alone (orterun(1))"
                 .to_owned()
@@ -43,14 +39,11 @@ pub(super) fn mpich(places: &NodePlaces) -> Saying {
     let lists: Vec<String> = places.places.iter().map(one).collect();
     let count = places.places.len();
     // Hydra copies the numbers into a mask of OS ids (its topo_hwloc.c), and begins the list again on each node.
-    Saying::new(Dialect::Mpich, format!("mpiexec -n {count} -bind-to user:{} PROGRAM", lists.join(","))).remark(
-        true,
-        || {
-            format!(
-                "for {} a node (-ppn {count} where there are several), under the mpiexec of MPICH; not under srun",
-                counted(count, "rank")
-            )
-        },
+    Saying::new(Dialect::Mpich, format!("mpiexec -n {count} -bind-to user:{} PROGRAM", lists.join(","))).always(
+        format!(
+            "for {} a node (-ppn {count} where there are several), under the mpiexec of MPICH; not under srun",
+            counted(count, "rank")
+        ),
     )
 }
 

@@ -9,6 +9,7 @@ use stats::units::counted;
 use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
+use crate::value::decimal_or_hex;
 use placement::{MOST_RANKS, NodePlaces, Place, TargetId};
 
 /// Not the CPU binding of an srun line.
@@ -69,9 +70,7 @@ fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Sa
         .remark(situation.owns_node.is_none(), || {
             "needs --exclusive: srun refuses it in a step that has a part of the node".to_owned()
         })
-        .remark(true, || {
-            format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task"))
-        })
+        .always(format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task")))
         .remark(situation.gpus_are_confined == Some(true), confined)
 }
 
@@ -116,9 +115,7 @@ pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Sit
         .remark(situation.slurm.is_none(), || {
             "where srun refuses map:, write map_gpu: (Slurm 22.05 knows only that)".to_owned()
         })
-        .remark(true, || {
-            "Slurm counts the GPUs given to the job: its n-th is taken for the n-th in PCI order, so give the job all of the node's".to_owned()
-        })
+        .always("Slurm counts the GPUs given to the job: its n-th is taken for the n-th in PCI order, so give the job all of the node's")
         .remark(shared, || "some GPUs are given to several ranks".to_owned())
         .remark(situation.gpus_are_confined != Some(false), || match situation.gpus_are_confined {
             Some(_) => confined(),
@@ -153,15 +150,9 @@ pub fn parse_mask(text: &str) -> Option<IdSet> {
 /// # Errors
 /// [`BindingError`]: where there is no such option, or an entry is not a PU's number.
 pub fn parse_map_cpu(text: &str) -> Result<Vec<IdSet>, BindingError> {
-    let number = |entry: &str| -> Option<IdSet> {
-        // srun(1): decimal, but hexadecimal behind 0x.
-        let id = match entry.strip_prefix("0x") {
-            Some(digits) => u32::from_str_radix(digits, 16),
-            None => entry.parse::<u32>(),
-        };
-        let id = id.ok().filter(|id| *id <= MAX_ID)?;
-        Some([id].into_iter().collect())
-    };
+    // srun(1): decimal, but hexadecimal behind 0x.
+    let id = |entry: &str| decimal_or_hex(entry).and_then(|id| u32::try_from(id).ok()).filter(|id| *id <= MAX_ID);
+    let number = |entry: &str| id(entry).map(|id| IdSet::from_iter([id]));
     parsed(text, "map_cpu", "the number of a PU", number)
 }
 

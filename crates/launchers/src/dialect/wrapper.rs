@@ -40,9 +40,7 @@ pub fn wrapper(topology: &Topology, places: &NodePlaces, situation: &Situation, 
         .cannot(only_here && host.is_none(), || {
             "its MIG instances have UUIDs of one host, whose name is not known: name the GPUs with --gpus, or use numabench exec".to_owned()
         })
-        .remark(true, || {
-            "start it under --cpu-bind=none and --gpu-bind=none (srun) or --bind-to none (mpirun), so that it may bind".to_owned()
-        })
+        .always("start it under --cpu-bind=none and --gpu-bind=none (srun) or --bind-to none (mpirun), so that it may bind")
         .remark(situation.gpus_are_confined == Some(true), || {
             "each task is kept from the GPUs of the others, and the script chooses among all: start it with --gpu-bind=none, or with \
              --gres-flags=allow-task-sharing"

@@ -79,28 +79,24 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let (given, program) = FLUX.read(words)?;
     let mut said = Count::default();
     let (mut cores, mut gpus, mut exclusive) = (1, 0, false);
-    let (mut cpu, mut gpu) = ("on".to_owned(), "on".to_owned());
+    let (mut cpu, mut gpu) = ("on", "on");
     let mut environment = BTreeMap::new();
     for one in &given {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
-            "n" | "ntasks" => said.ranks = Some(count(&option, value)?),
+            "n" | "ntasks" => said.ranks = Some(one.count()?),
             "N" | "nodes" => said.nodes = Some(count(&option, value.split('-').next().unwrap_or(value))?),
-            "tasks-per-node" => said.of_a_node = Some(count(&option, value)?),
-            "c" | "cores-per-task" => cores = count(&option, value)?,
+            "tasks-per-node" => said.of_a_node = Some(one.count()?),
+            "c" | "cores-per-task" => cores = one.count()?,
             "g" | "gpus-per-task" => gpus = number(&option, value)?,
             "x" | "exclusive" => exclusive = true,
-            "env" => {
-                if let Some((name, value)) = value.split_once('=') {
-                    environment.insert(name.to_owned(), value.to_owned());
-                }
-            }
+            "env" => environment.extend(one.assignment()),
             "o" | "setopt" => match value.split_once('=') {
-                Some(("cpu-affinity", how)) => cpu = affinity(how).to_owned(),
-                Some(("gpu-affinity", how)) => gpu = how.to_owned(),
+                Some(("cpu-affinity", how)) => cpu = affinity(how),
+                Some(("gpu-affinity", how)) => gpu = how,
                 // mpibind binds instead of the shell.
-                Some(("mpibind", how)) if how != "off" => cpu = "mpibind".to_owned(),
-                None if value == "mpibind" => cpu = "mpibind".to_owned(),
+                Some(("mpibind", how)) if how != "off" => cpu = "mpibind",
+                None if value == "mpibind" => cpu = "mpibind",
                 _ => {}
             },
             _ => {}
@@ -116,35 +112,32 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let own: &[IdSet] = if exclusive { &all } else { all.get(..cores.saturating_mul(ranks)).unwrap_or(&all) };
     // flux-core's affinity plug-in distributes the cores of the job over its tasks (hwloc_distrib).
     let shares = divided(own, ranks);
-    let pus =
-        |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
-            Ok(match cpu.as_str() {
-                "off" => None,
-                "on" => Some(Ok(IdSet::of_all(own))),
-                "per-task" => Some(shares.as_ref().map(|shares| shares[rank].clone()).ok_or_else(|| {
-                    format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len())
-                })),
-                how => match how.strip_prefix("map:") {
-                    Some(map) => {
-                        let sets: Vec<&str> = map.split(';').collect();
-                        let text = sets[rank % sets.len()];
-                        let set = if text.starts_with("0x") { parse_mask(text) } else { None };
-                        Some(Ok(set.map_or_else(|| ids("cpu-affinity=map", text), Ok)?))
-                    }
-                    None => Some(Err(format!(
-                        "-o {} binds by itself: run numabench check inside of the launch",
-                        if how == "mpibind" { "mpibind" } else { "cpu-affinity" }
-                    ))),
-                },
-            })
-        };
+    let uneven = || format!("the {} cores of the job do not divide evenly among {ranks} tasks", own.len());
+    let pus = |rank: usize| -> Result<Option<Known<IdSet>>, LineError> {
+        Ok(match cpu {
+            "off" => None,
+            "on" => Some(Ok(IdSet::of_all(own))),
+            "per-task" => Some(shares.as_ref().map(|shares| shares[rank].clone()).ok_or_else(uneven)),
+            how => match how.strip_prefix("map:") {
+                Some(map) => {
+                    let text = of_rank(map, rank);
+                    let set = if text.starts_with("0x") { parse_mask(text) } else { None };
+                    Some(Ok(set.map_or_else(|| ids("cpu-affinity=map", text), Ok)?))
+                }
+                None => Some(Err(format!(
+                    "-o {} binds by itself: run numabench check inside of the launch",
+                    if how == "mpibind" { "mpibind" } else { "cpu-affinity" }
+                ))),
+            },
+        })
+    };
     let total = machine.topology.gpus.len();
     let shown = |rank: usize| -> Result<Option<Known<Vec<usize>>>, LineError> {
         if total == 0 || gpu == "off" || (gpus == 0 && exclusive && gpu == "on") {
             return Ok(None);
         }
         let each = if exclusive && gpu == "per-task" { total / ranks } else { gpus };
-        Ok(match gpu.as_str() {
+        Ok(match gpu {
             "on" if each * ranks == total || exclusive => None,
             "on" if each == 0 => None,
             "on" => {
@@ -153,8 +146,8 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
             "per-task" => Some(Ok((rank * each..(rank + 1) * each).collect())),
             how => match how.strip_prefix("map:") {
                 Some(map) => {
-                    let sets: Vec<&str> = map.split(';').collect();
-                    Some(Ok(ids("gpu-affinity=map", sets[rank % sets.len()])?.iter().map(|gpu| gpu as usize).collect()))
+                    let gpus = ids("gpu-affinity=map", of_rank(map, rank))?;
+                    Some(Ok(gpus.iter().map(|gpu| gpu as usize).collect()))
                 }
                 None => Some(Err(format!("-o gpu-affinity={how} is not followed"))),
             },
@@ -163,6 +156,11 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
     let one = |rank| Ok(Start { pus: pus(rank)?, gpus: shown(rank)?, ..Start::FREE });
     let starts = (0..ranks).map(one).collect::<Result<Vec<_>, LineError>>()?;
     Ok(Options { count: said, layouts: vec![Layout::certain(starts)], program, environment, notes: Vec::new() })
+}
+
+/// A task's entry of a map, which begins again where there are more tasks.
+fn of_rank(map: &str, rank: usize) -> &str {
+    map.split(';').cycle().nth(rank).unwrap_or_default()
 }
 
 /// What binds tasks, of what flux-shell-options(7) lets one write before it.

@@ -66,19 +66,15 @@ fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> {
         let (option, value) = (one.spelled(), one.value());
         let is_all = value.eq_ignore_ascii_case("all_hosts") || value == "ALL_CPUS" || value == "ALL_GPUS";
         match one.name {
-            "n" | "nrs" if !is_all => sets = Some(count(&option, value)?),
-            "a" | "tasks_per_rs" => tasks = Some(count(&option, value)?),
-            "c" | "cpu_per_rs" => cores = if is_all { None } else { Some(count(&option, value)?) },
+            "n" | "nrs" if !is_all => sets = Some(one.count()?),
+            "a" | "tasks_per_rs" => tasks = Some(one.count()?),
+            "c" | "cpu_per_rs" => cores = if is_all { None } else { Some(one.count()?) },
             "g" | "gpu_per_rs" => gpus = if is_all { topology.gpus.len() } else { number(&option, value)? },
-            "r" | "rs_per_host" => per_host = Some(count(&option, value)?),
-            "p" | "np" => all_tasks = Some(count(&option, value)?),
+            "r" | "rs_per_host" => per_host = Some(one.count()?),
+            "p" | "np" => all_tasks = Some(one.count()?),
             "b" | "bind" => bind = value,
             "d" | "launch_distribution" => distribution = value,
-            "E" | "env" => {
-                if let Some((name, value)) = value.split_once('=') {
-                    environment.insert(name.to_owned(), value.to_owned());
-                }
-            }
+            "E" | "env" => environment.extend(one.assignment()),
             "U" | "erf_input" => {
                 return Err(LineError::NotSaid(
                     "an explicit resource file (--erf_input) is not read: write -n, -a, -c and -g".to_owned(),

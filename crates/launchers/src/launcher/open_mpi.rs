@@ -100,7 +100,7 @@ pub(crate) fn layouts(common: &mut Common<'_>, line: &LaunchLine<'_>) -> Result<
             "npernode" | "N" => mapping.map_by(&option, &format!("ppr:{value}:node"))?,
             "bycore" => mapping.by = Some(By::Part(Part::Core)),
             "byslot" | "bynode" | "pernode" => mapping.by = Some(By::Slot),
-            "cpus-per-proc" | "cpus-per-rank" => mapping.cores = Some(count(&option, value)?),
+            "cpus-per-proc" | "cpus-per-rank" => mapping.cores = Some(one.count()?),
             "bind-to" => mapping.bind_to(&option, value)?,
             "bind-to-core" => mapping.bind_to = Some(Some(Part::Core)),
             "bind-to-socket" => mapping.bind_to = Some(Some(Part::Package)),

@@ -11,12 +11,13 @@ use topo::process::PolicyMode;
 use crate::dialect::Starter;
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, MpiOption, OF_ANY, Reads, Sensed, SharedPus, UsualMpi, Written};
+use crate::grammar::Given;
 use crate::interface::Interface;
 use crate::launch_size::LaunchSize;
 use crate::layout::{LaunchLine, Layout, Tells};
 use crate::mpi_options::Common;
 use crate::objects::{JobMachine, Part, grouped, singles};
-use crate::value::{count, ids, number, wrong};
+use crate::value::{ids, number, wrong};
 use crate::variables::LauncherVariables;
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
@@ -83,7 +84,7 @@ fn mpi_option(library: &Library) -> Option<MpiOption> {
 /// [`LineError`]: mpiexec would refuse them.
 pub(crate) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layout, LineError> {
     let machine = line.machine;
-    let depth = common.last(&["depth", "d"]).map(|one| count(&one.spelled(), one.value())).transpose()?;
+    let depth = common.last(&["depth", "d"]).map(Given::count).transpose()?;
     let lists = common.list(&["cpu-bind"], ids)?;
     let ranks = common.count.here(lists.as_ref().map_or(1, Vec::len))?;
     let mut layout = match (&lists, common.last(&["cpu-bind"]), depth) {
@@ -103,7 +104,7 @@ pub(crate) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layou
     };
     let gpus = |option: &str, rank: &str| rank.split(',').map(|gpu| number(option, gpu)).collect::<Result<Vec<_>, _>>();
     if let Some(all) = common.list(&["gpu-bind"], gpus)? {
-        layout.starts.iter_mut().zip(all.iter().cycle()).for_each(|(start, gpus)| start.gpus = Some(Ok(gpus.clone())));
+        layout = layout.with_gpus(all.into_iter().cycle().map(Ok));
     }
     if let Some(nodes) = common.list(&["mem-bind", "membind"], ids)? {
         let policies = nodes.iter().cycle().map(|nodes| (PolicyMode::Bind, nodes.clone()));

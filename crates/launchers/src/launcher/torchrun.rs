@@ -17,7 +17,7 @@ use crate::layout::Tells;
 use crate::objects::{JobMachine, Part};
 use crate::process::{Process, Workers};
 use crate::unknown::{UNKNOWN, is_unknown};
-use crate::value::{count, wrong};
+use crate::value::wrong;
 use crate::variables::LauncherVariables;
 
 pub(crate) static FACTS: LauncherFacts = LauncherFacts {
@@ -104,17 +104,14 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
                             "how many workers {option} {value} starts does not follow from the line: write a number"
                         )));
                     }
-                    value => count(&option, value)?,
+                    _ => one.count()?,
                 };
             }
             "nnodes" => workers.nodes = value.split(':').next().and_then(|nodes| nodes.parse().ok()),
             "numa-binding" | "numa_binding" => workers.binding = Some(value.to_owned()),
+            "no-python" | "no_python" => workers.program = program.iter().map(|word| (*word).to_owned()).collect(),
             _ => {}
         }
-    }
-    let no_python = given.iter().any(|one| matches!(one.name, "no-python" | "no_python"));
-    if no_python {
-        workers.program = program.iter().map(|word| (*word).to_owned()).collect();
     }
     process.workers = Some(workers);
     Ok(())
@@ -131,13 +128,12 @@ pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -
             Tells::Size if workers.nodes.is_none_or(|nodes| nodes == 1) => workers.count.to_string(),
             _ => UNKNOWN.to_string(),
         };
-        process.set(name, value);
-        process.export(name);
+        process.give(name, value);
     }
     if let Some(binding) = &workers.binding {
         let gpu = process.topology.gpus.get(rank);
         match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
-            Some(pus) => process.bind_known(pus?),
+            Some(pus) => process.bind(pus?),
             None => process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")),
         }
     }

@@ -1,6 +1,6 @@
 //! A script's text as commands: simple ones, lists, pipelines, `if`, `case`, loops, groups, functions.
 //!
-//! 740 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
+//! 720 lines because a grammar is read in one place. What a shell knows beyond it (here-documents feed only programs, so their text is passed
 //! over; `select`, coprocesses, process substitution) is an error that names the line.
 
 use super::Unread;
@@ -191,10 +191,21 @@ impl Reader {
 
     /// Commands up to one of these words, `)` or `;;`.
     fn list(&mut self, ends: &[&str]) -> Result<Node, Unread> {
+        self.nested(|reader| reader.commands(ends))
+    }
+
+    /// A part of a command inside of another one.
+    fn nested(&mut self, part: impl FnOnce(&mut Self) -> Result<Node, Unread>) -> Result<Node, Unread> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
             return Err(self.unread("commands are nested too deep"));
         }
+        let node = part(self)?;
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn commands(&mut self, ends: &[&str]) -> Result<Node, Unread> {
         let mut all = Vec::new();
         let mut joint = None;
         loop {
@@ -217,7 +228,6 @@ impl Reader {
                 self.at += 1;
             }
         }
-        self.depth -= 1;
         Ok(Node::List(all))
     }
 
@@ -228,7 +238,7 @@ impl Reader {
             is_negated = !is_negated;
             self.gaps();
         }
-        let mut all = vec![self.command()?];
+        let mut all = vec![self.nested(Self::compound)?];
         loop {
             self.blanks();
             if self.peek() != Some('|') || self.looking_at("||") {
@@ -237,23 +247,13 @@ impl Reader {
             self.at += 1;
             self.take("&");
             self.gaps();
-            all.push(self.command()?);
+            all.push(self.nested(Self::compound)?);
         }
         let node = match all.len() {
             1 => all.remove(0),
             _ => Node::Pipe(all),
         };
         Ok(if is_negated { Node::Not(Box::new(node)) } else { node })
-    }
-
-    fn command(&mut self) -> Result<Node, Unread> {
-        self.depth += 1;
-        if self.depth > MOST_DEPTH {
-            return Err(self.unread("commands are nested too deep"));
-        }
-        let node = self.compound();
-        self.depth -= 1;
-        node
     }
 
     fn compound(&mut self) -> Result<Node, Unread> {
@@ -301,19 +301,19 @@ impl Reader {
             if branches.len() > MOST_BRANCHES {
                 return Err(self.unread("too many branches"));
             }
-            match self.reserved() {
-                Some("elif") => word = "elif",
+            let otherwise = match self.reserved() {
+                Some("elif") => {
+                    word = "elif";
+                    continue;
+                }
                 Some("else") => {
                     self.take("else");
-                    let otherwise = Some(Box::new(self.list(&["fi"])?));
-                    self.expect("fi")?;
-                    return Ok(Node::If { branches, otherwise });
+                    Some(Box::new(self.list(&["fi"])?))
                 }
-                _ => {
-                    self.expect("fi")?;
-                    return Ok(Node::If { branches, otherwise: None });
-                }
-            }
+                _ => None,
+            };
+            self.expect("fi")?;
+            return Ok(Node::If { branches, otherwise });
         }
     }
 
@@ -375,12 +375,10 @@ impl Reader {
         if self.looking_at("in") && self.reserved().is_none() {
             self.take("in");
             let mut all = Vec::new();
-            loop {
+            self.blanks();
+            while let Some(word) = self.word()? {
+                all.push(word);
                 self.blanks();
-                match self.word()? {
-                    Some(word) => all.push(word),
-                    None => break,
-                }
             }
             words = Some(all);
         }
@@ -462,7 +460,7 @@ impl Reader {
             if let ([Piece::Text { text, quoted: false }], true) = (name.as_slice(), self.take("()") || is_function) {
                 let name = text.clone();
                 self.gaps();
-                return Ok(Node::Function { name, body: Box::new(self.command()?) });
+                return Ok(Node::Function { name, body: Box::new(self.nested(Self::compound)?) });
             }
         }
         match assignments.is_empty() && words.is_empty() {
@@ -567,13 +565,10 @@ impl Reader {
                     push(&mut word, next.filter(|c| *c != '\n'), true);
                 }
                 '\'' => {
-                    let rest = &self.text[self.at + 1..];
-                    let Some(length) = rest.iter().position(|c| *c == '\'') else {
-                        return Err(self.unread("a quote is not closed"));
-                    };
+                    self.at += 1;
+                    let quoted = self.up_to('\'', "a quote is not closed")?;
                     push(&mut word, None, true);
-                    rest[..length].iter().for_each(|c| push(&mut word, Some(*c), true));
-                    self.at += length + 2;
+                    quoted.chars().for_each(|c| push(&mut word, Some(c), true));
                 }
                 '"' => {
                     self.at += 1;
@@ -618,12 +613,7 @@ impl Reader {
     /// What begins with `$` or a backquote.
     fn dollar(&mut self, word: &mut Word, quoted: bool) -> Result<(), Unread> {
         if self.take("`") {
-            let rest = &self.text[self.at..];
-            let Some(length) = rest.iter().position(|c| *c == '`') else {
-                return Err(self.unread("a backquote is not closed"));
-            };
-            word.push(Piece::Output { script: rest[..length].iter().collect(), quoted });
-            self.at += length + 1;
+            word.push(Piece::Output { script: self.up_to('`', "a backquote is not closed")?, quoted });
         } else if self.looking_at("$((") {
             self.at += 1;
             word.push(Piece::Arithmetic(self.arithmetic()?));
@@ -650,6 +640,15 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Up to this character, which is taken.
+    fn up_to(&mut self, end: char, missing: &str) -> Result<String, Unread> {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|c| *c == end).ok_or_else(|| self.unread(missing))?;
+        let text = rest[..length].iter().collect();
+        self.at += length + 1;
+        Ok(text)
     }
 
     /// Up to the bracket that closes this one, which is taken; quotes hide brackets.

@@ -1,6 +1,6 @@
 //! Commands one after another: what they set, and what they would start.
 //!
-//! 640 lines because a shell's commands change one state, and each is short.
+//! 580 lines because a shell's commands change one state, and each is short.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ use crate::step::{self, Access};
 use crate::visibility::{self, Visible};
 
 /// The GPUs that a process can use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UsableGpus {
     /// In its runtime's order; null where that is not known.
     pub devices: Option<Vec<Visible>>,

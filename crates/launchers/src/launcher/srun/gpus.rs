@@ -12,8 +12,7 @@ use crate::grammar::Given;
 use crate::gres_conf::NodeGpus;
 use crate::layout::{Layout, Start};
 use crate::parse_mask;
-use crate::process::Known;
-use crate::value::{count, repeated, wrong};
+use crate::value::{count, decimal_or_hex, repeated, wrong};
 
 /// What is said of GPUs.
 #[derive(Debug, Default)]
@@ -69,23 +68,17 @@ impl<'l> Said<'l> {
         self.tasks_per_gpu.map(|each| each * gpus.max(1))
     }
 
-    /// The lists of `map:` and `mask:`.
-    pub fn lists(&self) -> Result<Option<Vec<Vec<usize>>>, LineError> {
-        Ok(match self.kind()? {
-            Some(Kind::Lists(lists)) => Some(lists),
-            _ => None,
-        })
+    /// How many ranks the lists of `map:` and `mask:` are for: one without a list.
+    pub fn listed(&self) -> Result<usize, LineError> {
+        Ok(if let Some(Kind::Lists(lists)) = self.kind()? { lists.len() } else { 1 })
     }
 
     fn kind(&self) -> Result<Option<Kind>, LineError> {
         let (name, value) = ("--gpu-bind", self.bind.unwrap_or_default());
         let behind = |kinds: [&str; 2]| kinds.iter().find_map(|kind| value.split_once(kind)).map(|(_, list)| list);
         let index = |text: &str| {
-            let read = match text.strip_prefix("0x") {
-                Some(digits) => usize::from_str_radix(digits, 16).ok(),
-                None => text.parse().ok(),
-            };
-            read.map(|index| vec![index]).ok_or_else(|| wrong(name, value, "write GPUs of the node: map:0,1*2"))
+            let read = decimal_or_hex(text).map(|index| vec![index]);
+            read.ok_or_else(|| wrong(name, value, "write GPUs of the node: map:0,1*2"))
         };
         let mask = |text: &str| {
             let mask = parse_mask(text).map(|gpus| gpus.iter().map(|gpu| gpu as usize).collect());
@@ -128,18 +121,11 @@ impl<'l> Said<'l> {
         site: Option<&NodeGpus>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Layout>, LineError> {
-        let total = topology.gpus.len();
-        let with = |layout: &Layout, gpus: Vec<Vec<usize>>| Layout {
-            starts: layout
-                .starts
-                .iter()
-                .zip(gpus)
-                .map(|(start, gpus)| Start { gpus: Some(Ok(gpus)), ..start.clone() })
-                .collect(),
-            ..layout.clone()
-        };
+        let (total, ranks) = (topology.gpus.len(), layout.starts.len());
+        let with = |gpus: Vec<Vec<usize>>| layout.clone().with_gpus(gpus.into_iter().map(Ok));
         let by_number = |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
-        let ranks = layout.starts.len();
+        let near = near_sets(topology, site).and_then(|sets| near(topology, &sets, &layout.starts));
+        let by_nearness = |each, most| Some(by_nearness(topology, near.as_deref()?, each, most));
         let both = |in_order: Vec<Vec<usize>>, nearest: Option<Vec<Vec<usize>>>| match nearest {
             Some(nearest) if nearest != in_order => {
                 let [old, new] = match site {
@@ -152,26 +138,22 @@ impl<'l> Said<'l> {
                         "Slurm gives each task GPUs near to its cores (Cores= or AutoDetect= in gres.conf: name that with --gres-conf)",
                     ],
                 };
-                vec![with(&layout, in_order).assuming(old), with(&layout, nearest).assuming(new)]
+                vec![with(in_order).assuming(old), with(nearest).assuming(new)]
             }
-            _ => vec![with(&layout, in_order)],
+            _ => vec![with(in_order)],
         };
-        let sets = near_sets(topology, site);
-        let near = |starts: &[Start]| near(topology, sets.as_deref()?, starts);
-        let by_nearness = |starts: &[Start], each, most| Some(by_nearness(topology, near(starts)?, each, most));
         Ok(match self.kind()? {
-            Some(Kind::Lists(lists)) => {
-                vec![with(&layout, by_number(lists.iter().cycle().take(ranks).cloned().collect()))]
-            }
+            Some(Kind::Lists(lists)) => vec![with(by_number(lists.iter().cycle().take(ranks).cloned().collect()))],
             Some(Kind::Closest) if site.is_some_and(|site| site.near.is_none()) => {
                 notes.push("gres.conf names no cores, so --gpu-bind=closest has nothing to go by".to_owned());
                 vec![layout]
             }
-            Some(Kind::Closest) => match near(&layout.starts) {
-                Some(near) if site.is_some() => vec![with(&layout, near)],
+            Some(Kind::Closest) => match near {
                 Some(near) => {
-                    notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
-                    vec![with(&layout, near)]
+                    if site.is_none() {
+                        notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
+                    }
+                    vec![with(near)]
                 }
                 None => vec![layout],
             },
@@ -181,31 +163,26 @@ impl<'l> Said<'l> {
                     let first = rank.saturating_mul(each);
                     (first..first.saturating_add(each).min(total.max(first) + 1)).collect()
                 };
-                both(by_number((0..ranks).map(of).collect()), by_nearness(&layout.starts, each, 1))
+                both(by_number((0..ranks).map(of).collect()), by_nearness(each, 1))
             }
+            Some(Kind::Single(_)) if total == 0 => vec![layout],
             Some(Kind::Single(tasks)) => {
-                let in_order = by_number((0..ranks).map(|rank| vec![rank / tasks % total.max(1)]).collect());
-                match total {
-                    0 => vec![layout],
-                    _ => match (site, by_nearness(&layout.starts, 1, tasks)) {
-                        (Some(_), Some(nearest)) => vec![with(&layout, nearest)],
-                        (Some(_), None) => vec![with(&layout, in_order)],
-                        (None, nearest) => both(in_order, nearest),
-                    },
+                let in_order = by_number((0..ranks).map(|rank| vec![rank / tasks % total]).collect());
+                match (site, by_nearness(1, tasks)) {
+                    (Some(_), nearest) => vec![with(nearest.unwrap_or(in_order))],
+                    (None, nearest) => both(in_order, nearest),
                 }
             }
             Some(Kind::All) | None => {
                 let visible = self.per_node.or(self.per_task.map(|each| each * ranks));
-                match visible.filter(|visible| *visible < total) {
+                vec![match visible.filter(|visible| *visible < total) {
                     Some(visible) => {
-                        let why: Known<Vec<usize>> =
-                            Err(format!("Slurm gives the job {visible} of the node's {total} GPUs, and chooses which"));
-                        let starts =
-                            layout.starts.iter().map(|start| Start { gpus: Some(why.clone()), ..start.clone() });
-                        vec![Layout { starts: starts.collect(), ..layout }]
+                        let why =
+                            format!("Slurm gives the job {visible} of the node's {total} GPUs, and chooses which");
+                        layout.with_gpus(std::iter::repeat(Err(why)))
                     }
-                    None => vec![layout],
-                }
+                    None => layout,
+                }]
             }
         })
     }
@@ -241,7 +218,7 @@ fn near(topology: &Topology, sets: &[IdSet], starts: &[Start]) -> Option<Vec<Vec
 }
 
 /// So many GPUs for each rank, of those near to it the first that so many ranks do not use yet; any others where there are none.
-fn by_nearness(topology: &Topology, near: Vec<Vec<usize>>, each: usize, most_ranks: usize) -> Vec<Vec<usize>> {
+fn by_nearness(topology: &Topology, near: &[Vec<usize>], each: usize, most_ranks: usize) -> Vec<Vec<usize>> {
     let mut users = vec![0; topology.gpus.len()];
     let mut all = Vec::with_capacity(near.len());
     for near in near {

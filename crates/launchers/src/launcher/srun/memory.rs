@@ -11,16 +11,13 @@ use crate::error::LineError;
 use crate::layout::Start;
 use crate::objects::JobMachine;
 use crate::parse_mask;
-use crate::value::{repeated, wrong};
+use crate::value::{decimal_or_hex, repeated, wrong};
 
 const OPTION: &str = "--mem-bind";
 
-/// A NUMA node's number, decimal or behind 0x.
+/// A NUMA node's number.
 pub(super) fn node(option: &str, value: &str, text: &str) -> Result<u32, LineError> {
-    let read = match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    };
+    let read = decimal_or_hex(text).and_then(|node| u32::try_from(node).ok());
     read.ok_or_else(|| wrong(option, value, "write numbers of NUMA nodes: 0,1*2"))
 }
 

@@ -99,11 +99,12 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
     let binding = said.binding(machine)?;
-    let lists = binding.as_ref().map_or(1, |binding| if let Binding::Lists(lists) = binding { lists.len() } else { 1 });
-    let gpus_told = said.gpus.lists()?.map_or(1, |lists| lists.len());
-    let lists = if lists > 1 { lists } else { gpus_told };
-    let of_gpus = said.gpus.ranks(topology);
-    let ranks = said.count.here(of_gpus.unwrap_or(lists))?;
+    let of_gpus = said.gpus.listed()?;
+    let listed = match &binding {
+        Some(Binding::Lists(lists)) if lists.len() > 1 => lists.len(),
+        _ => of_gpus,
+    };
+    let ranks = said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?;
     let mut layouts = said.layouts(machine, units, binding.as_ref(), ranks);
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
@@ -139,18 +140,18 @@ impl<'l> Said<'l> {
     fn option(&mut self, one: &Given<'l>) -> Result<(), LineError> {
         let (option, value) = (one.spelled(), one.value());
         match one.name {
-            "n" | "ntasks" => self.count.ranks = Some(count(&option, value)?),
+            "n" | "ntasks" => self.count.ranks = Some(one.count()?),
             "N" | "nodes" => self.count.nodes = Some(nodes(&option, value)?),
-            "ntasks-per-node" | "tasks-per-node" => self.count.of_a_node = Some(count(&option, value)?),
-            "c" | "cpus-per-task" => self.cpus_per_task = Some(count(&option, value)?),
-            "cpus-per-gpu" => self.cpus_per_gpu = Some(count(&option, value)?),
+            "ntasks-per-node" | "tasks-per-node" => self.count.of_a_node = Some(one.count()?),
+            "c" | "cpus-per-task" => self.cpus_per_task = Some(one.count()?),
+            "cpus-per-gpu" => self.cpus_per_gpu = Some(one.count()?),
             "cpu-bind" | "cpu_bind" => self.cpu_bind = Some(value),
             "mem-bind" | "mem_bind" => self.mem_bind = Some(value),
             "m" | "distribution" => self.distribution = Some(value),
             "hint" => self.one_thread = self.one_thread.or(hint(value)),
-            "ntasks-per-core" => self.tasks_per_core = Some(count(&option, value)?),
-            "ntasks-per-socket" => self.tasks_per_socket = Some(count(&option, value)?),
-            "threads-per-core" => self.one_thread = Some(count(&option, value)? == 1),
+            "ntasks-per-core" => self.tasks_per_core = Some(one.count()?),
+            "ntasks-per-socket" => self.tasks_per_socket = Some(one.count()?),
+            "threads-per-core" => self.one_thread = Some(one.count()? == 1),
             _ => self.gpus.option(one)?,
         }
         Ok(())
