@@ -45,16 +45,7 @@ fn online(root: &FsRoot) -> Option<IdSet> {
 
 /// A node that hwloc has not got. Whether this process may allocate there is for the caller to cut down by `Mems_allowed`.
 fn left_out(os_index: u32) -> RawNode {
-    RawNode {
-        os_index,
-        total_bytes: 0,
-        free_bytes: None,
-        pus: IdSet::default(),
-        complete_pus: IdSet::default(),
-        kernel_pus: None,
-        allowed: true,
-        subtype: None,
-    }
+    RawNode { os_index, allowed: true, ..RawNode::default() }
 }
 
 /// A line such as `Node 0 MemTotal:  131921272 kB`; the kernel's kB are KiB.

@@ -65,15 +65,7 @@ pub(crate) fn in_file(device: &TopologyObject) -> Option<Link> {
     // hwloc computes in single precision: beyond the kilobyte its digits are noise.
     let bytes_per_s = ((f64::from(slowest.1) * 1e6).round() as u64).saturating_mul(1000);
     let source = "hwloc's pci_link_speed".to_owned();
-    let (generation, width, max_generation, max_width) = (None, None, None, None);
-    (bytes_per_s > 0).then_some(Link {
-        generation,
-        width,
-        max_generation,
-        max_width,
-        bytes_per_s: Some(bytes_per_s),
-        source,
-    })
+    (bytes_per_s > 0).then_some(Link { bytes_per_s: Some(bytes_per_s), source, ..Link::default() })
 }
 
 /// The vendor and the link's GB/s of a PCI device or bridge.

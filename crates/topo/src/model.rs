@@ -271,7 +271,7 @@ pub enum Rung {
 }
 
 /// A PCIe link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Link {
     /// Generation now; links of idle GPUs train down.
     pub generation: Option<u8>,

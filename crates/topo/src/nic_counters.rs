@@ -15,7 +15,7 @@ use crate::devices::kernels_node;
 use crate::fs_root::FsRoot;
 
 /// A network adapter, and where its counters stand.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NicCounters {
     /// What the kernel calls it: its RDMA device (`mlx5_0`), Slingshot's (`cxi0`), else its interface (`eth0`).
     pub name: String,
@@ -165,16 +165,7 @@ fn nic(root: &FsRoot, device: &str, name: String) -> NicCounters {
     let own_node = || root.text(&format!("{device}/device/numa_node")).ok()?.parse().ok();
     let node = pci.and_then(|pci| kernels_node(root, pci)).or_else(own_node);
     let node = node.and_then(|node| u32::try_from(node).ok());
-    NicCounters {
-        name,
-        interfaces: Vec::new(),
-        pci,
-        node,
-        is_up: None,
-        bytes_per_s: None,
-        counters: Vec::new(),
-        has_all: false,
-    }
+    NicCounters { name, pci, node, ..NicCounters::default() }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::hwloc_object::{os_index, pus_of, text};
 use crate::model::{NodeKind, NumaNode};
 
 /// A node as found, before it is known what it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RawNode {
     pub(crate) os_index: u32,
     pub(crate) total_bytes: u64,
@@ -71,12 +71,11 @@ pub(crate) fn raw(hwloc: &Hwloc) -> Vec<RawNode> {
         Some(RawNode {
             os_index,
             total_bytes,
-            free_bytes: None,
             pus: pus_of(object),
             complete_pus: object.complete_cpuset().map(ids).unwrap_or_default(),
-            kernel_pus: None,
             allowed: allowed.contains(os_index),
             subtype: object.subtype().map(text).filter(|subtype| !subtype.is_empty()),
+            ..RawNode::default()
         })
     };
     hwloc.objects_with_type(ObjectType::NUMANode).filter_map(node).collect()

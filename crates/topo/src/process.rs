@@ -28,7 +28,7 @@ pub struct ProcessBinding {
 }
 
 /// The memory policy of a process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPolicy {
     /// The policy; null where it is not known.
     pub mode: Option<PolicyMode>,
@@ -109,13 +109,8 @@ pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> ProcessBinding {
 
 fn policy(root: &FsRoot, folder: &str) -> MemoryPolicy {
     let file = format!("{folder}/numa_maps");
-    let unknown = |reason: String| MemoryPolicy {
-        mode: None,
-        nodes: IdSet::default(),
-        flags: None,
-        source: file.clone(),
-        reason: Some(reason),
-    };
+    let unknown =
+        |reason: String| MemoryPolicy { source: file.clone(), reason: Some(reason), ..MemoryPolicy::default() };
     match root.first_line(&file) {
         Err(reason) => unknown(format!("{reason} (a kernel without NUMA has no such file)")),
         Ok(line) => written(&line, &file).unwrap_or_else(|| {
