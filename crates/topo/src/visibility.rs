@@ -105,20 +105,21 @@ pub(crate) fn visibility(
     kfd: &[KfdGpu],
     variables: &BTreeMap<String, String>,
 ) -> Vec<Visibility> {
-    let of = |vendor: u16| topology.gpus.iter().filter(|gpu| gpu.vendor_id == vendor).collect::<Vec<&Gpu>>();
-    let mut all = Vec::new();
-    let nvidia = of(NVIDIA);
-    if !nvidia.is_empty() {
-        all.push(cuda::visibility(&nvidia, nvml, variables));
-    }
-    if !of(AMD).is_empty() {
-        all.push(rocm::visibility(kfd, variables));
-    }
-    all
+    let nvidia: Vec<&Gpu> = topology.gpus.iter().filter(|gpu| gpu.vendor_id == NVIDIA).collect();
+    let cuda = (!nvidia.is_empty()).then(|| cuda::visibility(&nvidia, nvml, variables));
+    let has_amd = topology.gpus.iter().any(|gpu| gpu.vendor_id == AMD);
+    let hip = has_amd.then(|| rocm::visibility(kfd, variables));
+    cuda.into_iter().chain(hip).collect()
 }
 
 /// The result for a runtime that reads these variables.
-fn of_runtime(runtime: Runtime, read: &[&str], set: &BTreeMap<String, String>, listed: Listed) -> Visibility {
+fn of_runtime(
+    runtime: Runtime,
+    read: &[&str],
+    set: &BTreeMap<String, String>,
+    listed: Listed,
+    notes: Vec<String>,
+) -> Visibility {
     let variables = set.iter().filter(|(name, _)| read.contains(&name.as_str()));
     let reason = listed.as_ref().err().cloned();
     Visibility {
@@ -126,6 +127,6 @@ fn of_runtime(runtime: Runtime, read: &[&str], set: &BTreeMap<String, String>, l
         variables: variables.map(|(name, value)| (name.clone(), value.clone())).collect(),
         devices: listed.ok(),
         reason,
-        notes: Vec::new(),
+        notes,
     }
 }

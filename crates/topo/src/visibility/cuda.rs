@@ -39,9 +39,7 @@ pub(super) fn visibility(gpus: &[&Gpu], nvml: &Nvml, variables: &BTreeMap<String
             notes.push(format!("GPU {} is divided by MIG: CUDA lists its instances and not the GPU", gpu.index));
         }
     }
-    let mut visibility = of_runtime(Runtime::Cuda, &[LIST, ORDER], variables, listed);
-    visibility.notes = notes;
-    visibility
+    of_runtime(Runtime::Cuda, &[LIST, ORDER], variables, listed, notes)
 }
 
 const FASTEST_FIRST: &str = "CUDA_DEVICE_ORDER is FASTEST_FIRST (the default) and the GPUs differ, so that only CUDA knows its order: set \

@@ -23,9 +23,7 @@ pub(super) fn visibility(agents: &[KfdGpu], variables: &BTreeMap<String, String>
     if variables.contains_key(OPENCL) {
         notes.push(format!("{OPENCL} is for OpenCL programs; HIP's runtime does not read it"));
     }
-    let mut visibility = of_runtime(Runtime::Hip, &[ROCR, HIP, CUDA, OPENCL], variables, listed);
-    visibility.notes = notes;
-    visibility
+    of_runtime(Runtime::Hip, &[ROCR, HIP, CUDA, OPENCL], variables, listed, notes)
 }
 
 fn list(agents: &[KfdGpu], variables: &BTreeMap<String, String>, notes: &mut Vec<String>) -> Listed {
