@@ -129,6 +129,13 @@ impl FsRoot {
         names
     }
 
+    /// The names in a directory that are numbers, ascending.
+    pub(crate) fn numbers(&self, path: &str) -> Vec<u32> {
+        let mut numbers: Vec<u32> = self.names(path).iter().filter_map(|name| name.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// Where a file lies on the disk, for what must not be kept: lists of open files, secrets.
     ///
     /// # Errors
@@ -154,15 +161,11 @@ impl FsRoot {
 
     /// Where the symbolic link at `path` leads in the end: an absolute path under this root.
     pub fn target(&self, path: &str) -> Option<String> {
-        let root = match &self.at {
-            At::Disk(root) => root,
-            At::Saved => return self.seen.borrow().get(path).cloned(),
-        };
-        let target = std::fs::canonicalize(below(root, path)).ok()?;
-        let inside = target.strip_prefix(std::fs::canonicalize(root).ok()?).ok()?;
-        let target = format!("/{}", inside.to_str()?);
-        self.seen.borrow_mut().insert(path.to_owned(), target.clone());
-        Some(target)
+        self.kept_or(path, || {
+            let [target, root] = [path, "/"].map(|path| std::fs::canonicalize(self.disk(path).ok()?).ok());
+            let (target, root) = (target?, root?);
+            Some(format!("/{}", target.strip_prefix(root).ok()?.to_str()?))
+        })
     }
 
     /// What `ask` answers on this machine, which is kept as `name`; or what was kept. For what is known from elsewhere than files.

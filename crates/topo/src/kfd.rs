@@ -43,7 +43,7 @@ pub(crate) struct KfdLink {
 
 /// The GPUs, in ROCr's order; empty where the driver is not loaded, or shows none to this process.
 pub(crate) fn gpus(root: &FsRoot) -> Vec<KfdGpu> {
-    let mut gpus: Vec<KfdGpu> = numbered(root, NODES).into_iter().filter_map(|node| gpu(root, node)).collect();
+    let mut gpus: Vec<KfdGpu> = root.numbers(NODES).into_iter().filter_map(|node| gpu(root, node)).collect();
     tell_apart(&mut gpus);
     gpus
 }
@@ -74,7 +74,7 @@ fn gpu(root: &FsRoot, node: u32) -> Option<KfdGpu> {
     };
     let uuid = property("unique_id").filter(|id| *id != 0).map(|id| format!("GPU-{id:016x}"));
     let links = format!("{NODES}/{node}/io_links");
-    let links = numbered(root, &links).into_iter().filter_map(|number| link(root, &format!("{links}/{number}")));
+    let links = root.numbers(&links).into_iter().filter_map(|number| link(root, &format!("{links}/{number}")));
     Some(KfdGpu { node, pci, uuid, links: links.collect() })
 }
 
@@ -95,13 +95,6 @@ fn link(root: &FsRoot, folder: &str) -> Option<KfdLink> {
         least_bytes_per_s: bytes_per_s("min_bandwidth"),
         most_bytes_per_s: bytes_per_s("max_bandwidth"),
     })
-}
-
-/// The names in a folder that are numbers, ascending.
-fn numbered(root: &FsRoot, folder: &str) -> Vec<u32> {
-    let mut numbers: Vec<u32> = root.names(folder).iter().filter_map(|name| name.parse().ok()).collect();
-    numbers.sort_unstable();
-    numbers
 }
 
 /// The value of a line `name value`.

@@ -5,7 +5,7 @@
 
 use stats::PciAddress;
 
-use super::{NODES, gpus, numbered};
+use super::{NODES, gpus};
 use crate::fs_root::FsRoot;
 use crate::gpu_use::GpuUse;
 
@@ -23,9 +23,9 @@ pub(crate) fn uses(root: &FsRoot) -> Result<Vec<GpuUse>, String> {
     let known: Vec<(String, PciAddress)> =
         gpus(root).into_iter().filter_map(|gpu| Some((id(gpu.node)?, gpu.pci))).collect();
     let mut uses = Vec::new();
-    for pid in numbered(root, PROCESSES) {
+    for pid in root.numbers(PROCESSES) {
         let queues = format!("{PROCESSES}/{pid}/queues");
-        let of_queues = numbered(root, &queues).into_iter();
+        let of_queues = root.numbers(&queues).into_iter();
         let used: Vec<String> =
             of_queues.filter_map(|queue| root.text(&format!("{queues}/{queue}/gpuid")).ok()).collect();
         for (id, pci) in known.iter().filter(|(id, _)| used.contains(id)) {

@@ -53,13 +53,6 @@ fn under(root: &FsRoot, folder: &str) -> ProcessThreads {
     ProcessThreads { own: grouped(names_and_pus(root, folder)), children: grouped(children) }
 }
 
-/// The numbers of the threads, ascending: the first is the process's own.
-fn numbers(root: &FsRoot, folder: &str) -> Vec<u32> {
-    let mut numbers: Vec<u32> = root.names(&format!("{folder}/task")).iter().filter_map(|id| id.parse().ok()).collect();
-    numbers.sort_unstable();
-    numbers
-}
-
 /// Name and PUs of each thread; one that ends meanwhile is left out.
 fn names_and_pus(root: &FsRoot, folder: &str) -> Vec<(String, IdSet)> {
     let one = |thread: u32| {
@@ -67,7 +60,8 @@ fn names_and_pus(root: &FsRoot, folder: &str) -> Vec<(String, IdSet)> {
         let name = printable::name(value_of(&lines, "Name")?);
         Some((without_number(&name).to_owned(), value_of(&lines, "Cpus_allowed_list")?.parse().ok()?))
     };
-    numbers(root, folder).into_iter().filter_map(one).collect()
+    // The first is the process's own.
+    root.numbers(&format!("{folder}/task")).into_iter().filter_map(one).collect()
 }
 
 /// `pt_autograd_` of `pt_autograd_3`: threads of a pool are one group.
@@ -93,7 +87,7 @@ fn grouped(all: Vec<(String, IdSet)>) -> Vec<ThreadGroup> {
 fn descendants(root: &FsRoot, folder: &str) -> BTreeSet<u32> {
     let children = |folder: &str| -> Vec<u32> {
         let of_thread = |thread: &u32| root.text(&format!("{folder}/task/{thread}/children")).unwrap_or_default();
-        let texts: Vec<String> = numbers(root, folder).iter().map(of_thread).collect();
+        let texts: Vec<String> = root.numbers(&format!("{folder}/task")).iter().map(of_thread).collect();
         texts.iter().flat_map(|text| text.split_whitespace()).filter_map(|pid| pid.parse().ok()).collect()
     };
     let mut found = BTreeSet::new();
