@@ -102,9 +102,9 @@ fn asked_of(library: &OsStr) -> Result<Facts, String> {
     let name = library.to_string_lossy();
     let nvml = opened(library)?;
     let failed = |what: &str, error: NvmlError| format!("{name} does not say {what}: {error}");
-    let count = nvml.device_count().map_err(|error| failed("how many GPUs there are", error))?;
-    let devices: Vec<Device<'_>> = (0..count).filter_map(|index| nvml.device_by_index(index).ok()).collect();
-    let gpus: Vec<(NvGpu, &Device<'_>)> = devices.iter().filter_map(|device| Some((gpu(device)?, device))).collect();
+    let devices = devices(&nvml).map_err(|error| failed("how many GPUs there are", error))?;
+    let described = |(pci, device)| Some((gpu(pci, &device)?, device));
+    let gpus: Vec<(NvGpu, Device<'_>)> = devices.into_iter().filter_map(described).collect();
     let mut paths = Vec::new();
     for (at, (one, device)) in gpus.iter().enumerate() {
         for (other, _) in &gpus[at + 1..] {
@@ -118,10 +118,19 @@ fn asked_of(library: &OsStr) -> Result<Facts, String> {
     Ok(Facts { driver, gpus: gpus.into_iter().map(|(gpu, _)| gpu).collect(), paths })
 }
 
-fn gpu(device: &Device<'_>) -> Option<NvGpu> {
+/// The GPUs that the library lists, by their addresses, in its order.
+fn devices(library: &Library) -> Result<Vec<(PciAddress, Device<'_>)>, NvmlError> {
+    let device = |index| {
+        let device = library.device_by_index(index).ok()?;
+        Some((device.pci_info().ok()?.bus_id.parse().ok()?, device))
+    };
+    Ok((0..library.device_count()?).filter_map(device).collect())
+}
+
+fn gpu(pci: PciAddress, device: &Device<'_>) -> Option<NvGpu> {
     let set = |words: Result<Vec<std::ffi::c_ulong>, NvmlError>| words.ok().map(|words| bits(&words)).filter(some);
     Some(NvGpu {
-        pci: device.pci_info().ok()?.bus_id.parse().ok()?,
+        pci,
         smi_index: device.index().ok()?,
         minor: device.minor_number().ok(),
         uuid: device.uuid().ok(),

@@ -7,7 +7,7 @@ use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{ComputeMode, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus};
 use stats::PciAddress;
 
-use super::{LIBRARY, opened};
+use super::{LIBRARY, devices, opened};
 use crate::gpu_health::{FabricState, GpuHealth, OneGpu, PeerAccess};
 
 /// `NVML_GPU_FABRIC_STATE_COMPLETED`; 0 is "not supported", 1 and 2 come before it.
@@ -24,9 +24,7 @@ pub fn health() -> Result<GpuHealth, String> {
 pub(super) fn health_from(library: &OsStr) -> Result<GpuHealth, String> {
     let nvml = opened(library)?;
     let failed = |error| format!("{} does not say how many GPUs there are: {error}", library.to_string_lossy());
-    let devices = (0..nvml.device_count().map_err(failed)?).filter_map(|index| nvml.device_by_index(index).ok());
-    let devices: Vec<(PciAddress, Device<'_>)> =
-        devices.filter_map(|device| Some((device.pci_info().ok()?.bus_id.parse().ok()?, device))).collect();
+    let devices = devices(&nvml).map_err(failed)?;
     let mut peers = Vec::new();
     for (at, (one, device)) in devices.iter().enumerate() {
         for (other, peer) in &devices[at + 1..] {

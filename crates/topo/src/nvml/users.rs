@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
-use super::{LIBRARY, opened};
+use super::{LIBRARY, devices, opened};
 use crate::gpu_use::GpuUse;
 
 /// What NVML lists on this machine.
@@ -19,9 +19,7 @@ pub(super) fn uses_from(library: &OsStr) -> Result<Vec<GpuUse>, String> {
     let nvml = opened(library)?;
     let failed = |error| format!("{} does not say which processes use a GPU: {error}", library.to_string_lossy());
     let mut uses = Vec::new();
-    for index in 0..nvml.device_count().map_err(failed)? {
-        let Ok(device) = nvml.device_by_index(index) else { continue };
-        let Some(pci) = device.pci_info().ok().and_then(|pci| pci.bus_id.parse().ok()) else { continue };
+    for (pci, device) in devices(&nvml).map_err(failed)? {
         uses.extend(device.running_compute_processes().map_err(failed)?.into_iter().map(|one| GpuUse {
             pid: one.pid,
             pci,
