@@ -11,7 +11,7 @@ use ::svg::Anchor;
 use super::columns::{Columns, Count, Levels};
 use super::look::Look;
 use super::text_metrics::Font;
-pub(super) use grid::Panel;
+pub(super) use grid::{Grid, Panel};
 
 /// Around the contents of a block, px.
 pub(super) const PADDING: i32 = 8;

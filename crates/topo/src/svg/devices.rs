@@ -2,7 +2,7 @@
 //!
 //! A GPU's card says its cores once more, in the ids that a binding is written in: whoever reads one card needs no other.
 
-use super::block::{Block, Line, Panel};
+use super::block::{Block, Grid, Line, Panel};
 use super::columns::Level;
 use super::look::Look;
 use super::text_metrics::Font;
@@ -27,7 +27,10 @@ pub(super) fn panels(topology: &Topology, gpus: &[&Gpu], nics: &[&Nic]) -> [Pane
         [first, .., last] if alike.len() >= MANY => vec![nic_card(first, Some((last, alike.len())))],
         few => few.iter().map(|nic| nic_card(nic, None)).collect(),
     });
-    [Panel::cards(Level::Devices, APART, gpus), Panel::cards(Level::Devices, APART, nics.collect())]
+    [
+        Panel::new(Grid::Cards(Level::Devices), APART, gpus),
+        Panel::new(Grid::Cards(Level::Devices), APART, nics.collect()),
+    ]
 }
 
 fn gpu_card(topology: &Topology, gpu: &Gpu) -> Block {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::block::{Block, Line, Panel, Size};
+use super::block::{Block, Grid, Line, Panel, Size};
 use super::look::Look;
 use super::pus::{Pus, state};
 use super::text_metrics::Font;
@@ -21,13 +21,13 @@ pub(super) fn legend(survey: &Survey, pus: &Pus, room: i32) -> Panel {
     let entry = sample.width + APART + widest + BETWEEN;
     let columns = usize::try_from((room + BETWEEN) / entry).unwrap_or(1).max(1);
     let blocks = entries.into_iter().map(|(look, words)| legend_entry(look, words, sample)).collect();
-    Panel::fixed(columns, BETWEEN / 2, blocks)
+    Panel::new(Grid::Fixed(columns), BETWEEN / 2, blocks)
 }
 
 fn legend_entry(look: Look, words: String, sample: Size) -> Block {
     let swatch = Block::cell(look, "", "", sample);
     let words = Block::new(Look::Unseen, "", vec![Line::new(Font::SMALL, words)]).spaced(1, 0);
-    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::fixed(2, APART, vec![swatch, words]))
+    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(Grid::Fixed(2), APART, vec![swatch, words]))
 }
 
 fn entries(survey: &Survey, pus: &Pus) -> impl Iterator<Item = (Look, String)> {

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 use stats::IdSet;
 use stats::units::rate;
 
-use super::block::{Block, Line, Panel, Size, Wire};
+use super::block::{Block, Grid, Line, Panel, Size, Wire};
 use super::look::Look;
 use super::text_metrics::Font;
 use crate::interconnect::Fabric;
@@ -94,9 +94,9 @@ pub(super) fn block(links: &[GpuLink]) -> Option<Block> {
             let which = ids(&gpus.into_iter().collect());
             let words = Line::new(Font::BODY, format!("every two of GPUs {which}: {}", only.0));
             let words = Block::new(Look::Unseen, "", vec![words]).spaced(0, 0);
-            Some(block.with(Panel::stacked(0, vec![words])))
+            Some(block.with(Panel::new(Grid::Stacked, 0, vec![words])))
         }
-        _ => Some(block.with(Panel::fixed(2, 24, vec![ring(&gpus, &kinds), list(&kinds)]))),
+        _ => Some(block.with(Panel::new(Grid::Fixed(2), 24, vec![ring(&gpus, &kinds), list(&kinds)]))),
     }
 }
 
@@ -149,7 +149,7 @@ fn list(kinds: &[(&str, Pairs)]) -> Block {
         lines.extend(wrapped.into_iter().map(|words| Line::new(Font::SMALL, words)));
         [Block::free(SAMPLE, Vec::new(), vec![across]), Block::new(Look::Unseen, "", lines).spaced(0, 0)]
     });
-    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::fixed(2, 10, rows.collect()))
+    Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(Grid::Fixed(2), 10, rows.collect()))
 }
 
 #[cfg(test)]

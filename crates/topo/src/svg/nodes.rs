@@ -2,7 +2,7 @@
 
 use stats::IdSet;
 
-use super::block::{Block, Line, Panel};
+use super::block::{Block, Grid, Line, Panel};
 use super::look::Look;
 use super::text_metrics::Font;
 use crate::model::{NodeKind, NumaNode};
@@ -21,7 +21,7 @@ pub(super) fn node(survey: &Survey, node: &NumaNode) -> Block {
         NodeKind::MemoryOnly | NodeKind::GpuMemory | NodeKind::Empty => "no CPUs".to_owned(),
     };
     let heading = Line::new(Font::HEADING, format!("NUMA node {}", node.os_index)).and(pus.clone());
-    let strip = Panel::stacked(0, vec![memory(survey, node)]);
+    let strip = Panel::new(Grid::Stacked, 0, vec![memory(survey, node)]);
     let tooltip = format!("NUMA node {}: {pus}", node.os_index);
     Block::new(Look::Node, tooltip, vec![heading.asking_at_most(LIST)]).with(strip)
 }

@@ -3,7 +3,7 @@
 use stats::units::rounded_size;
 
 use super::arrange;
-use super::block::{Block, Drawn, Line, Panel, Rect};
+use super::block::{Block, Drawn, Grid, Line, Panel, Rect};
 use super::columns::Level;
 use super::devices;
 use super::legend;
@@ -47,10 +47,10 @@ pub(super) fn picture(survey: &Survey, links: &[GpuLink]) -> Drawn {
     lines.extend(paragraph(Font::BODY, &format!("{cpu}{}", text::read_from(topology)), width));
     let mut sheet = Block::new(Look::Sheet, "", lines)
         .spaced(MARGIN, MARGIN)
-        .with(Panel::stacked(0, vec![machine]))
-        .with(Panel::stacked(0, links::block(links).into_iter().collect()))
+        .with(Panel::new(Grid::Stacked, 0, vec![machine]))
+        .with(Panel::new(Grid::Stacked, 0, links::block(links).into_iter().collect()))
         .with(legend::legend(survey, &drawing.pus, width))
-        .with(Panel::stacked(APART, notes(survey, width)));
+        .with(Panel::new(Grid::Stacked, APART, notes(survey, width)));
     let size = sheet.measure(&columns);
     sheet.placed(Rect { x: 0, y: 0, width: size.width, height: size.height })
 }
@@ -112,9 +112,13 @@ impl Drawing<'_> {
         let edge = self.edge(nest);
         let mut parts = vec![main];
         if !edge.is_empty() {
-            parts.push(Block::new(Look::Unseen, "", Vec::new()).spaced(0, APART).with(Panel::stacked(APART, edge)));
+            parts.push(Block::new(Look::Unseen, "", Vec::new()).spaced(0, APART).with(Panel::new(
+                Grid::Stacked,
+                APART,
+                edge,
+            )));
         }
-        Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::beside(Level::Whole, APART, parts))
+        Block::new(Look::Unseen, "", Vec::new()).spaced(0, 0).with(Panel::new(Grid::Beside(Level::Whole), APART, parts))
     }
 
     /// Cores and places of a place.
@@ -130,10 +134,10 @@ impl Drawing<'_> {
                 PlaceKind::L3(_) => l3s.push(block),
             }
         }
-        panels.push(Panel::stretched(Level::Packages, APART, packages));
-        panels.push(Panel::stretched(Level::Nodes, APART, nodes));
-        panels.push(Panel::stretched(Level::L3s, APART, l3s));
-        panels.push(Panel::cards(Level::Devices, APART, memory));
+        panels.push(Panel::new(Grid::Stretched(Level::Packages), APART, packages));
+        panels.push(Panel::new(Grid::Stretched(Level::Nodes), APART, nodes));
+        panels.push(Panel::new(Grid::Stretched(Level::L3s), APART, l3s));
+        panels.push(Panel::new(Grid::Cards(Level::Devices), APART, memory));
         panels
     }
 
@@ -199,7 +203,7 @@ impl Drawing<'_> {
         let drawn = missing.iter().filter(|_| missing.len() <= DRAWN_PUS);
         let cells = drawn.map(|pu| self.pus.pu(pu, "")).collect();
         let block = Block::new(Look::Edge, format!("{words}: {}", named("PU", missing)), lines);
-        (!missing.is_empty()).then(|| block.with(Panel::filling(Level::Missing, 4, cells)))
+        (!missing.is_empty()).then(|| block.with(Panel::new(Grid::Filling(Level::Missing), 4, cells)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::block::{Block, Panel, Size};
+use super::block::{Block, Grid, Panel, Size};
 use super::columns::Level;
 use super::look::Look;
 use super::text_metrics::Font;
@@ -55,7 +55,7 @@ impl Pus {
         for core in cores {
             by_pus.entry(core.pus.len()).or_default().push(self.core(core));
         }
-        by_pus.into_values().rev().map(|alike| Panel::even(Level::Cores, APART, alike)).collect()
+        by_pus.into_values().rev().map(|alike| Panel::new(Grid::Even(Level::Cores), APART, alike)).collect()
     }
 
     fn core(&self, core: &Core) -> Block {
@@ -63,7 +63,7 @@ impl Pus {
         let pus: Vec<Block> = core.pus.iter().map(|pu| self.pu(pu, &of)).collect();
         let tooltip = format!("core{}: {}", of.trim_start_matches(" of core"), named("PU", &core.pus));
         let row = pus.len().min(IN_A_ROW);
-        Block::new(Look::Core, tooltip, Vec::new()).spaced(RIM, 0).with(Panel::fixed(row, 0, pus))
+        Block::new(Look::Core, tooltip, Vec::new()).spaced(RIM, 0).with(Panel::new(Grid::Fixed(row), 0, pus))
     }
 }
 

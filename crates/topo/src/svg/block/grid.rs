@@ -10,7 +10,7 @@ const WIDEST_CARD: i32 = 420;
 #[derive(Clone, Debug)]
 pub(in crate::svg) struct Panel {
     blocks: Vec<Block>,
-    kind: Kind,
+    grid: Grid,
     /// Between blocks, px.
     gap: i32,
     /// What measuring found.
@@ -18,8 +18,9 @@ pub(in crate::svg) struct Panel {
     heights: Vec<i32>,
 }
 
+/// How many columns a grid has, and how wide they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(in crate::svg) enum Grid {
     /// So many columns, each as wide as its widest block.
     Fixed(usize),
     /// One below the other, as wide as the room there is.
@@ -36,7 +37,7 @@ enum Kind {
     Cards(Level),
 }
 
-impl Kind {
+impl Grid {
     /// What it takes its number of columns from.
     fn level(self) -> Option<Level> {
         match self {
@@ -51,43 +52,9 @@ impl Kind {
 }
 
 impl Panel {
-    /// So many columns, each as wide as its widest block.
-    pub(in crate::svg) fn fixed(columns: usize, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Fixed(columns.max(1)), gap, blocks)
-    }
-
-    /// One below the other, as wide as the room there is.
-    pub(in crate::svg) fn stacked(gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Stacked, gap, blocks)
-    }
-
-    /// Small boxes of one size.
-    pub(in crate::svg) fn even(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Even(level), gap, blocks)
-    }
-
-    /// Boxes of one width that take the room there is.
-    pub(in crate::svg) fn stretched(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Stretched(level), gap, blocks)
-    }
-
-    /// Boxes that take the room there is, each column as wide as it must be.
-    pub(in crate::svg) fn beside(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Beside(level), gap, blocks)
-    }
-
-    /// Small boxes of one size, beside each other as far as the block is wide anyway.
-    pub(in crate::svg) fn filling(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Filling(level), gap, blocks)
-    }
-
-    /// Devices' cards, beside each other as far as the block is wide anyway.
-    pub(in crate::svg) fn cards(level: Level, gap: i32, blocks: Vec<Block>) -> Self {
-        Self::new(Kind::Cards(level), gap, blocks)
-    }
-
-    fn new(kind: Kind, gap: i32, blocks: Vec<Block>) -> Self {
-        Self { blocks, kind, gap, widths: Vec::new(), heights: Vec::new() }
+    /// Blocks in a grid of this kind.
+    pub(in crate::svg) fn new(grid: Grid, gap: i32, blocks: Vec<Block>) -> Self {
+        Self { blocks, grid, gap, widths: Vec::new(), heights: Vec::new() }
     }
 
     pub(in crate::svg) fn is_empty(&self) -> bool {
@@ -96,26 +63,26 @@ impl Panel {
 
     /// The kinds of grids that its size depends on, once measured.
     pub(in crate::svg) fn levels(&self) -> Levels {
-        self.kind.level().into_iter().map(Levels::of).chain(self.blocks.iter().map(Block::levels)).collect()
+        self.grid.level().into_iter().map(Levels::of).chain(self.blocks.iter().map(Block::levels)).collect()
     }
 
     /// The grid's size; `room` is how wide its block is without it.
     pub(in crate::svg) fn measure(&mut self, columns: &Columns, room: i32) -> Size {
         let sizes: Vec<Size> = self.blocks.iter_mut().map(|block| block.measure(columns)).collect();
         let widest = sizes.iter().map(|size| size.width).max().unwrap_or(0);
-        let number = match self.kind {
-            Kind::Fixed(number) => number,
-            Kind::Stacked => 1,
-            Kind::Even(level) | Kind::Stretched(level) | Kind::Beside(level) => columns.count(level),
-            Kind::Filling(level) | Kind::Cards(level) => {
+        let number = match self.grid {
+            Grid::Fixed(number) => number,
+            Grid::Stacked => 1,
+            Grid::Even(level) | Grid::Stretched(level) | Grid::Beside(level) => columns.count(level),
+            Grid::Filling(level) | Grid::Cards(level) => {
                 let fitting = (room + self.gap) / (widest + self.gap);
                 columns.count(level).max(usize::try_from(fitting).unwrap_or(1))
             }
         };
         let number = number.clamp(1, self.blocks.len().max(1));
         let width = |column: usize| sizes.iter().skip(column).step_by(number).map(|size| size.width).max().unwrap_or(0);
-        self.widths = match self.kind {
-            Kind::Fixed(_) | Kind::Beside(_) => (0..number).map(width).collect(),
+        self.widths = match self.grid {
+            Grid::Fixed(_) | Grid::Beside(_) => (0..number).map(width).collect(),
             _ => vec![widest; number],
         };
         self.heights = sizes.chunks(number).map(|row| row.iter().map(|size| size.height).max().unwrap_or(0)).collect();
@@ -124,7 +91,7 @@ impl Panel {
 
     /// Counts itself, where its columns are chosen, and the grids in its blocks.
     pub(in crate::svg) fn count(&self, count: &mut Count) {
-        if let Some(level) = self.kind.level() {
+        if let Some(level) = self.grid.level() {
             count.add(level, self.blocks.len(), self.widths.len());
         }
         self.blocks.iter().for_each(|block| block.count(count));
@@ -140,10 +107,10 @@ impl Panel {
         let height = self.sum(&self.heights);
         let columns = i32::try_from(self.widths.len()).unwrap_or(1).max(1);
         let free = (room - self.sum(&self.widths)).max(0) / columns;
-        let more = |width: i32| match self.kind {
-            Kind::Fixed(_) | Kind::Even(_) | Kind::Filling(_) => 0,
-            Kind::Stacked | Kind::Stretched(_) | Kind::Beside(_) => free,
-            Kind::Cards(_) => {
+        let more = |width: i32| match self.grid {
+            Grid::Fixed(_) | Grid::Even(_) | Grid::Filling(_) => 0,
+            Grid::Stacked | Grid::Stretched(_) | Grid::Beside(_) => free,
+            Grid::Cards(_) => {
                 if width + free <= WIDEST_CARD {
                     free
                 } else {
