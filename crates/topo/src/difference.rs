@@ -117,13 +117,9 @@ fn packages(old: &Topology, new: &Topology) -> Vec<String> {
     old.packages.iter().zip(&new.packages).filter_map(different).collect()
 }
 
-fn online(topology: &Topology) -> IdSet {
-    topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus))
-}
-
 /// Cores that are there in both, with other threads, are SMT; PUs of no such core came or went with their cores.
 fn cores(old: &Topology, new: &Topology) -> Vec<String> {
-    let (was, is) = (online(old), online(new));
+    let (was, is) = (old.online_pus(), new.online_pus());
     let of = |topology: &Topology, pus: &IdSet| -> usize {
         topology.cores.iter().filter(|core| core.pus.is_subset(pus)).count()
     };
@@ -157,7 +153,7 @@ fn l3s(old: &Topology, new: &Topology) -> Vec<String> {
     if old.l3s.len() != new.l3s.len() {
         return vec![format!("{} L3 caches, were {}", new.l3s.len(), old.l3s.len())];
     }
-    let both = online(old).and(&online(new));
+    let both = old.online_pus().and(&new.online_pus());
     let different = |(was, is): (&L3, &L3)| {
         if was.pus.and(&both) != is.pus.and(&both) {
             return Some(format!("an L3 is shared by PUs {}, was by {}", is.pus, was.pus));
@@ -180,7 +176,7 @@ fn kind(kind: NodeKind) -> &'static str {
 }
 
 fn nodes(old: &Topology, new: &Topology) -> Vec<String> {
-    let both = online(old).and(&online(new));
+    let both = old.online_pus().and(&new.online_pus());
     let said = |node: &NumaNode, change: &str| {
         format!("NUMA node {} {change} ({}, {})", node.os_index, kind(node.kind), rounded_size(node.total_bytes))
     };
@@ -253,7 +249,7 @@ fn same_gpu(was: &Gpu, is: &Gpu) -> Vec<String> {
     }
     words.extend(same_link(&called(is), was.link.as_ref(), is.link.as_ref()));
     let (before, now) = (&was.locality, &is.locality);
-    let (local_before, local_now) = (before.nodes.or(&before.outside_nodes), now.nodes.or(&now.outside_nodes));
+    let (local_before, local_now) = (before.all_nodes(), now.all_nodes());
     if before.rung != now.rung {
         words.push(format!("{}: its locality: {}; was: {}", called(is), now.reason, before.reason));
     } else if local_before != local_now {
@@ -300,7 +296,7 @@ fn huge_pages(old: &[HugePages], new: &[HugePages]) -> Vec<String> {
 /// Of what is there in both: what is not there at all is said elsewhere.
 fn allowed(old: &Topology, new: &Topology) -> Vec<String> {
     let ids = |topology: &Topology| -> IdSet { topology.nodes.iter().map(|node| node.os_index).collect() };
-    let (pus, nodes) = (online(old).and(&online(new)), ids(old).and(&ids(new)));
+    let (pus, nodes) = (old.online_pus().and(&new.online_pus()), ids(old).and(&ids(new)));
     let sets = [
         ("allowed PUs", old.allowed.pus.and(&pus), new.allowed.pus.and(&pus)),
         ("allowed NUMA nodes", old.allowed.nodes.and(&nodes), new.allowed.nodes.and(&nodes)),

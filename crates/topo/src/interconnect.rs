@@ -260,8 +260,7 @@ fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bo
     if one.rung == Rung::Unknown || other.rung == Rung::Unknown {
         return None;
     }
-    let nodes = |locality: &Locality| locality.nodes.or(&locality.outside_nodes);
-    Some(!nodes(one).and(&nodes(other)).is_empty())
+    Some(!one.all_nodes().and(&other.all_nodes()).is_empty())
 }
 
 fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>) -> Placed {

@@ -42,8 +42,7 @@ impl<'t> Place<'t> {
         // The largest first, so that each finds what it lies in already there; equals stay in the order above, one in the other.
         places.sort_by_key(|(_, pus)| (std::cmp::Reverse(pus.len()), pus.first()));
 
-        let online: IdSet = topology.cores.iter().flat_map(|core| core.pus.iter()).collect();
-        let mut machine = Self::new(PlaceKind::Machine, online);
+        let mut machine = Self::new(PlaceKind::Machine, topology.online_pus());
         for (kind, pus) in places {
             // What has no PU that is shown is still there, on its own.
             let around = if pus.is_empty() { &mut machine } else { machine.within(pus) };

@@ -5,6 +5,18 @@ use stats::{IdSet, PciAddress};
 use crate::gpu_class::AMD;
 use crate::model::{Core, Gpu, L3, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology};
 
+impl Locality {
+    /// Its local PUs, those too that the cpuset has not got.
+    pub fn all_pus(&self) -> IdSet {
+        self.pus.or(&self.outside_pus)
+    }
+
+    /// Its local NUMA nodes, those too that the cpuset has not got.
+    pub fn all_nodes(&self) -> IdSet {
+        self.nodes.or(&self.outside_nodes)
+    }
+}
+
 impl NumaNode {
     /// The PUs in the node; the model gives a node without CPUs those around it.
     pub(crate) fn own_pus(&self) -> IdSet {
@@ -16,6 +28,11 @@ impl Topology {
     /// The machine's name as documents and messages have it, also where it has none.
     pub fn host(&self) -> String {
         self.hostname.clone().unwrap_or_else(|| "a host without a name".to_owned())
+    }
+
+    /// The PUs of its cores.
+    pub fn online_pus(&self) -> IdSet {
+        self.cores.iter().flat_map(|core| core.pus.iter()).collect()
     }
 
     /// The PU with this OS index, also one that is offline or not allowed.

@@ -129,7 +129,7 @@ pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
     let local = |pci| {
         let of = facts.devices.iter().find(|device| device.pci == pci)?;
-        Some(of.locality.pus.or(&of.locality.outside_pus)).filter(|pus: &IdSet| !pus.is_empty())
+        Some(of.locality.all_pus()).filter(|pus: &IdSet| !pus.is_empty())
     };
     let known: Vec<_> = facts.interrupts.iter().filter_map(|one| Some((one, local(one.pci)?))).collect();
     if known.is_empty() {

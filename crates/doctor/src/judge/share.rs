@@ -45,7 +45,7 @@ const POD: Probe = Probe {
 
 pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let (topology, allowed) = (&facts.survey.topology, &facts.survey.topology.allowed);
-    let online = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+    let online = topology.online_pus();
     let seen = format!("PUs {} of {}", allowed.pus, online.len());
     let given = facts.survey.step.as_ref().and_then(|step| step.cpus.count);
     let usable = u32::try_from(allowed.pus.len()).unwrap_or(u32::MAX);
@@ -109,10 +109,7 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
     if known.is_empty() {
         return None;
     }
-    let is_far = |gpu: &&&Gpu| {
-        let pus = gpu.locality.pus.or(&gpu.locality.outside_pus);
-        pus.and(&allowed.pus).is_empty()
-    };
+    let is_far = |gpu: &&&Gpu| gpu.locality.all_pus().and(&allowed.pus).is_empty();
     let far: Vec<String> = known.iter().filter(is_far).map(|gpu| format!("GPU {}", gpu.index)).collect();
     // A task that is bound to one GPU's cores among several is as it should be, unless it is near to none.
     let bound_near_one = facts.survey.step.is_none() && far.len() < known.len() && allowed.not_in_cgroup_pus.is_empty();
@@ -130,7 +127,7 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn pod(facts: &SystemFacts<'_>) -> Option<Check> {
     let pod = facts.pod.as_ref()?;
     let topology = &facts.survey.topology;
-    let online = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
+    let online = topology.online_pus();
     let cgroup = facts.survey.process.as_ref().and_then(|process| process.cgroup.pus.clone());
     let Some(pus) = cgroup else {
         return POD.open(

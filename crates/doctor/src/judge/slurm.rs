@@ -92,9 +92,8 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
     let gpu = gpu_of(facts, at, listed)?;
     let near = near_pus(gpu)?;
     let name = format!("GPU {}", gpu.index);
-    let online = topology.cores.iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
     let Some(cores) = &listed.cores else {
-        return (near != online).then(|| format!("{name} has no Cores="));
+        return (near != topology.online_pus()).then(|| format!("{name} has no Cores="));
     };
     let pus = match pus_of_cores(topology, cores) {
         Ok(pus) => pus,
@@ -114,7 +113,7 @@ fn wrong(facts: &SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option<String>
 }
 
 fn node_pus(topology: &Topology, gpu: &Gpu) -> IdSet {
-    let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
+    let nodes = gpu.locality.all_nodes();
     topology
         .nodes
         .iter()

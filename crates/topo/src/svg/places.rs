@@ -79,11 +79,11 @@ impl Place<'_> {
 
     /// Where a device belongs whose locality is known.
     fn of_device(&mut self, locality: &Locality) -> &mut Self {
-        let local = locality.pus.or(&locality.outside_pus);
+        let local = locality.all_pus();
         if !local.is_empty() {
             return self.around(&local);
         }
-        let nodes = locality.nodes.or(&locality.outside_nodes);
+        let nodes = locality.all_nodes();
         match self.path_to_node(&nodes) {
             Some(path) => path.into_iter().fold(self, |place, at| &mut place.inside[at]),
             None => self,

@@ -111,7 +111,7 @@ fn devices(survey: &Survey, node: &NumaNode, width: usize) -> Vec<String> {
         !others.any(|other| other.kind.has_cpus())
     };
     let here = |locality: &Locality| {
-        let nodes = locality.nodes.or(&locality.outside_nodes);
+        let nodes = locality.all_nodes();
         nodes.contains(node.os_index) && (own || alone(&nodes))
     };
     let gpus: IdSet = topology.gpus.iter().filter(|gpu| here(&gpu.locality)).map(|gpu| gpu.index).collect();

@@ -26,10 +26,10 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
         innermost(&mut machine, &node.pus).inside.push(Place::new(PlaceKind::Node(node), IdSet::default()));
     }
     for gpu in &topology.gpus {
-        innermost(&mut machine, &local(&gpu.locality)).gpus.push(gpu);
+        innermost(&mut machine, &gpu.locality.all_pus()).gpus.push(gpu);
     }
     for nic in &survey.nics {
-        innermost(&mut machine, &local(&nic.locality)).nics.push(nic);
+        innermost(&mut machine, &nic.locality.all_pus()).nics.push(nic);
     }
     machine.sort();
     let mut lines = Vec::new();
@@ -40,10 +40,6 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
 /// The largest place that has just these PUs, else the smallest that holds them; the machine for none.
 fn innermost<'p, 't>(machine: &'p mut Place<'t>, pus: &IdSet) -> &'p mut Place<'t> {
     if pus.is_empty() || machine.pus == *pus { machine } else { machine.around(pus) }
-}
-
-fn local(locality: &Locality) -> IdSet {
-    locality.pus.or(&locality.outside_pus)
 }
 
 fn write(place: &Place<'_>, topology: &Topology, indent: &str, width: usize, lines: &mut Vec<String>) {
@@ -112,8 +108,8 @@ fn nic_words(nic: &Nic) -> String {
 fn doubt(locality: &Locality) -> String {
     if locality.rung == Rung::Unknown {
         "  (locality unknown)".to_owned()
-    } else if local(locality).is_empty() {
-        format!("  (near node {}, which has no PUs)", ids(&locality.nodes.or(&locality.outside_nodes)))
+    } else if locality.all_pus().is_empty() {
+        format!("  (near node {}, which has no PUs)", ids(&locality.all_nodes()))
     } else {
         String::new()
     }
