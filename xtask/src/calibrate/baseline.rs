@@ -4,11 +4,14 @@ use analysis::baseline::{Class, Value, learn};
 use report::document::Tool;
 use stats::random::SplitMix64;
 
-use super::experiment::{Count, Experiment, FOUND, Length, Limit};
+use super::experiment::{Experiment, FOUND, Length, Limit};
 use super::noise::Noise;
 
 /// Baselines whose limit keeps its share; 95 % are promised.
 const KEPT: (&str, Limit) = ("limits that keep 999,999 of a million", Limit::AtLeast(0.95));
+
+/// GPUs that the limit finds.
+const BELOW: (&str, Limit) = ("GPUs at half that are below the limit", FOUND);
 
 /// Of a standard normal law this many deviations above the mean lie above so many of a million.
 const FAR: f64 = 4.753_424;
@@ -68,22 +71,17 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             let words = format!(
                 "{nodes} nodes of 8 GPUs, runs of each: {runs}; between nodes {of_nodes}, GPUs {of_gpus}, runs {of_runs}"
             );
-            let trial = move |random: &mut SplitMix64| -> Count {
-                (usize::from(fleet.limit(random).is_some_and(|limit| limit <= -FAR * fleet.deviation())), 1)
+            let trial = move |random: &mut SplitMix64| {
+                fleet.limit(random).is_some_and(|limit| limit <= -FAR * fleet.deviation())
             };
             all.push(Experiment::new(KEPT, words.clone(), length.choose(60, 400), trial));
             // A GPU at half is measured three times, and must lie below the limit each time.
-            let trial = move |random: &mut SplitMix64| -> Count {
+            let trial = move |random: &mut SplitMix64| {
                 let limit = fleet.limit(random).unwrap_or(f64::NEG_INFINITY);
                 let level = 0.5_f64.ln() + fleet.of_nodes.hypot(fleet.of_gpus) * random.normal();
-                (usize::from((0..3).all(|_| level + fleet.of_runs * random.normal() < limit)), 1)
+                (0..3).all(|_| level + fleet.of_runs * random.normal() < limit)
             };
-            all.push(Experiment::new(
-                ("GPUs at half that are below the limit", FOUND),
-                words,
-                length.choose(40, 100),
-                trial,
-            ));
+            all.push(Experiment::new(BELOW, words, length.choose(40, 100), trial));
         }
     }
     all

@@ -8,7 +8,7 @@ use analysis::judge::{CasePair, ChangeVerdict, judge};
 use stats::family::NOISIER;
 use stats::random::SplitMix64;
 
-use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{COVERAGE, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Field, Noise};
 
 /// How runs of one node usually differ, by their logarithms: between the 0.3 and the 0.8 % that large pinned copies have.
@@ -60,13 +60,13 @@ fn runs_with_blocks(
     base.into_iter().zip(new).map(pair).collect()
 }
 
-fn claimed(pairs: &[CasePair]) -> Count {
+fn claimed(pairs: &[CasePair]) -> bool {
     let changed = [ChangeVerdict::Regressed, ChangeVerdict::Improved];
-    (usize::from(judge(pairs).iter().any(|judged| changed.contains(&judged.verdict))), 1)
+    judge(pairs).iter().any(|judged| changed.contains(&judged.verdict))
 }
 
 /// How many of the first so many cases are found.
-fn found(pairs: &[CasePair], planted: usize) -> Count {
+fn found(pairs: &[CasePair], planted: usize) -> (usize, usize) {
     (judge(pairs).iter().take(planted).filter(|judged| judged.verdict == ChangeVerdict::Regressed).count(), planted)
 }
 
@@ -232,16 +232,11 @@ fn intervals(length: Length) -> Vec<Experiment> {
             let trial = move |random: &mut SplitMix64| {
                 let (base, new) = noise.sides(random, 1, (base, new), 0.02);
                 let judged = judge(&pairs(&base, &new, 0.03, |_| 1.0));
-                let holds = judged[0].evidence.is_some_and(|evidence| evidence.interval.contains(1.0));
-                (usize::from(holds), 1)
+                judged[0].evidence.is_some_and(|evidence| evidence.interval.contains(1.0))
             };
             let setting = format!("{}, {base} against {new} runs", noise.name());
-            all.push(Experiment::new(
-                ("intervals of a ratio that hold it", limit),
-                setting,
-                length.choose(400, 1000),
-                trial,
-            ));
+            let held = ("intervals of a ratio that hold it", limit);
+            all.push(Experiment::new(held, setting, length.choose(400, 1000), trial));
         }
     }
     all

@@ -44,8 +44,26 @@ pub const FOUND: Limit = Limit::AtLeast(0.95);
 /// 95 % intervals that hold the truth.
 pub const COVERAGE: Limit = Limit::AtLeast(0.93);
 
-/// What came of a trial: so many of so many. A document with or without a false claim is 1 or 0 of 1.
-pub type Count = (usize, usize);
+/// What came of a trial.
+#[derive(Clone, Copy)]
+pub struct Count {
+    hits: usize,
+    of: usize,
+}
+
+/// A document with or without a false claim is 1 or 0 of 1.
+impl From<bool> for Count {
+    fn from(is_hit: bool) -> Self {
+        (usize::from(is_hit), 1).into()
+    }
+}
+
+/// So many of so many.
+impl From<(usize, usize)> for Count {
+    fn from((hits, of): (usize, usize)) -> Self {
+        Self { hits, of }
+    }
+}
 
 /// One trial, from its own seed.
 type Trial = Box<dyn Fn(&mut SplitMix64) -> Count + Sync>;
@@ -63,13 +81,13 @@ pub struct Experiment {
 
 impl Experiment {
     /// An experiment of so many trials.
-    pub fn new(
+    pub fn new<C: Into<Count>>(
         (what, limit): (&'static str, Limit),
         setting: String,
         trials: usize,
-        trial: impl Fn(&mut SplitMix64) -> Count + Sync + 'static,
+        trial: impl Fn(&mut SplitMix64) -> C + Sync + 'static,
     ) -> Self {
-        Self { what, setting, limit, trials, trial: Box::new(trial) }
+        Self { what, setting, limit, trials, trial: Box::new(move |random| trial(random).into()) }
     }
 
     fn seed(&self, verdict: &str, trial: usize) -> u64 {
@@ -132,7 +150,7 @@ fn counted(verdict: &str, experiment: &Experiment) -> Counted {
                 return (hits, of);
             }
             let count = (experiment.trial)(&mut SplitMix64::new(experiment.seed(verdict, trial)));
-            (hits, of) = (hits + count.0, of + count.1);
+            (hits, of) = (hits + count.hits, of + count.of);
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

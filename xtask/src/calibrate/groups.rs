@@ -4,11 +4,14 @@ use stats::block_interval::BlockValue;
 use stats::grouping::{Grouping, GroupingFinding, GroupingRule, PairFigures, group};
 use stats::random::SplitMix64;
 
-use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise, allocation};
 
 /// Of GPUs by two questions, as the command asks.
 const RULE: GroupingRule = GroupingRule { margin: 1.05, questions: 2 };
+
+/// What is counted where GPUs are alike.
+const SEES_SOME: (&str, Limit) = ("documents that see groups or a difference", FALSE_CLAIMS);
 
 /// So many GPUs, each with so many blocks alone and beside each other one, at a part of the rate alone.
 fn grouped(
@@ -39,8 +42,8 @@ fn four(part: f64) -> impl Fn(usize, usize) -> f64 {
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let trials = length.choose(60, 300);
     let mut all = Vec::new();
-    let is = |found: Option<Grouping>, wanted: &[GroupingFinding]| -> Count {
-        (usize::from(found.is_some_and(|found| wanted.contains(&found.finding))), 1)
+    let is = |found: Option<Grouping>, wanted: &[GroupingFinding]| {
+        found.is_some_and(|found| wanted.contains(&found.finding))
     };
     for noise in noise::ALL {
         for &(items, blocks) in length.choose(&[(4, 10)][..], &[(3, 10), (4, 3), (4, 10), (8, 3), (8, 6), (8, 10)]) {
@@ -50,12 +53,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                     let found = grouped(random, noise, items, blocks, deviation, |_, _| 0.8);
                     is(found, &[GroupingFinding::Groups, GroupingFinding::NoGroups])
                 };
-                all.push(Experiment::new(
-                    ("documents that see groups or a difference", FALSE_CLAIMS),
-                    setting,
-                    trials,
-                    trial,
-                ));
+                all.push(Experiment::new(SEES_SOME, setting, trials, trial));
                 let setting =
                     format!("one of {items} GPUs' pairs 5.5 % off, {} {deviation}, {blocks} blocks", noise.name());
                 let trial = move |random: &mut SplitMix64| {
@@ -75,7 +73,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         all.push(Experiment::new(("documents that deny the group", FALSE_CLAIMS), setting.clone(), trials, trial));
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, 10, deviation, four(part));
-            (usize::from(found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])), 1)
+            found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])
         };
         let limit = if deviation > 0.01 { Limit::Told("too small for this noise: undecided") } else { FOUND };
         all.push(Experiment::new(("found", limit), setting, trials, trial));
@@ -84,7 +82,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         let setting = format!("four of 8 GPUs keep {part} beside each other, independent {deviation}, {blocks} blocks");
         let trial = move |random: &mut SplitMix64| {
             let found = grouped(random, Noise::Independent, 8, blocks, deviation, four(part));
-            (usize::from(found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])), 1)
+            found.is_some_and(|found| found.groups == [[0, 1, 2, 3]])
         };
         all.push(Experiment::new(("found", FOUND), setting, trials, trial));
     }

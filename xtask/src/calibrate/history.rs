@@ -45,7 +45,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         for &(series, count) in length.choose(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)]) {
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, series, count, 0.03);
-                (usize::from(!steps(runs(&field, |_, _| 1.0)).is_empty()), 1)
+                !steps(runs(&field, |_, _| 1.0)).is_empty()
             };
             let setting = format!("{}, {series} series of {count} runs", noise.name());
             let trials = length.choose(40, (400_000 / (series * count)).clamp(150, 500));
@@ -61,7 +61,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             let trial = move |random: &mut SplitMix64| {
                 let field = noise.field(random, 20, before + 3, deviation);
                 let steps = steps(runs(&field, |case, at| if case == 0 && at >= before { 0.5 } else { 1.0 }));
-                (usize::from(steps.iter().any(|step| step.key.case == "case 0" && step.runs_after == 3)), 1)
+                steps.iter().any(|step| step.key.case == "case 0" && step.runs_after == 3)
             };
             let setting = format!("{} {deviation}, 20 series, one at half for 3 runs after {before}", noise.name());
             all.push(Experiment::new(("found", limit), setting, length.choose(60, 300), trial));

@@ -8,8 +8,11 @@ use stats::interval::median;
 use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 use stats::random::SplitMix64;
 
-use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise, allocation};
+
+/// What is counted where there is no knee.
+const NO_KNEE: (&str, Limit) = ("curves with a knee that is none", FALSE_CLAIMS);
 
 /// The points of a curve whose latency is so many times the idle one at each part of the full traffic.
 fn curve(random: &mut SplitMix64, noise: Noise, blocks: usize, times: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
@@ -43,15 +46,10 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             for (name, rises) in
                 [("a straight line to 2.5 times", 1.5), ("a flat line", 0.0), ("a line to 1.3 times", 0.3)]
             {
-                let trial = move |random: &mut SplitMix64| -> Count {
-                    (usize::from(knee(&curve(random, noise, blocks, |part| 1.0 + rises * part)).is_some()), 1)
+                let trial = move |random: &mut SplitMix64| {
+                    knee(&curve(random, noise, blocks, |part| 1.0 + rises * part)).is_some()
                 };
-                all.push(Experiment::new(
-                    ("curves with a knee that is none", FALSE_CLAIMS),
-                    setting(name),
-                    trials,
-                    trial,
-                ));
+                all.push(Experiment::new(NO_KNEE, setting(name), trials, trial));
             }
             // Modes of a tenth move a median by as much, and so does the wandering of ten blocks.
             let limit = match noise {
@@ -59,16 +57,9 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                 _ => FALSE_CLAIMS,
             };
             for (end, wrong) in [(1.99, true), (2.01, false)] {
-                let trial = move |random: &mut SplitMix64| -> Count {
+                let trial = move |random: &mut SplitMix64| {
                     let found = twice_idle(&curve(random, noise, blocks, |part| 1.0 + (end - 1.0) * part));
-                    (
-                        usize::from(if wrong {
-                            matches!(found, Twice::Reached { .. })
-                        } else {
-                            found == Twice::NotReached
-                        }),
-                        1,
-                    )
+                    if wrong { matches!(found, Twice::Reached { .. }) } else { found == Twice::NotReached }
                 };
                 let name = format!("a line to {end} times");
                 all.push(Experiment::new(("curves wrong about twice", limit), setting(&name), trials, trial));
@@ -77,10 +68,10 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     }
     for &blocks in length.choose(&[10][..], &[3, 6, 10, 20, 50]) {
         let limit = if blocks < 6 { Limit::Told("a median has an interval from six blocks on") } else { FOUND };
-        let trial = move |random: &mut SplitMix64| -> Count {
+        let trial = move |random: &mut SplitMix64| {
             let points = curve(random, Noise::Independent, blocks, steep);
             let climbs = knee(&points).is_some_and(|point| (point.bytes_per_s / 150e9 - 0.7).abs() < 0.15);
-            (usize::from(climbs && matches!(twice_idle(&points), Twice::Reached { .. })), 1)
+            climbs && matches!(twice_idle(&points), Twice::Reached { .. })
         };
         let setting = format!("flat to 0.7 of the traffic, then steep to 3.5 times, independent 0.01, {blocks} blocks");
         all.push(Experiment::new(("found, with twice", limit), setting, trials, trial));

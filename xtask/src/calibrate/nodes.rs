@@ -6,7 +6,7 @@ use report::document::Tool;
 use stats::peer_outlier::peer_outliers;
 use stats::random::SplitMix64;
 
-use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise};
 
 /// The rates of a document's nodes in each of its cases; those of the first node are so many times as large.
@@ -72,9 +72,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
                     _ => FALSE_CLAIMS,
                 };
                 let setting = format!("like nodes: {nodes}, cases: {cases}, {} {deviation}", noise.name());
-                let trial = move |random: &mut SplitMix64| -> Count {
-                    (usize::from(!unlike(random, noise, nodes, cases, deviation, 1.0).is_empty()), 1)
-                };
+                let trial =
+                    move |random: &mut SplitMix64| !unlike(random, noise, nodes, cases, deviation, 1.0).is_empty();
                 let trials = length.choose(100, (400_000 / (nodes * cases)).clamp(100, 1000));
                 all.push(Experiment::new(("documents that name a node", limit), setting, trials, trial));
             }
@@ -84,7 +83,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         length.choose(&[(8, 4, 0.02)][..], &[(5, 1, 0.02), (5, 20, 0.02), (8, 4, 0.02), (16, 20, 0.03), (64, 4, 0.05)])
     {
         let setting = format!("one of {nodes} nodes at half in every case, cases: {cases}, independent {deviation}");
-        let trial = move |random: &mut SplitMix64| -> Count {
+        let trial = move |random: &mut SplitMix64| {
             let named = unlike(random, Noise::Independent, nodes, cases, deviation, 0.5);
             (named.iter().filter(|at| **at == 0).count(), cases)
         };
@@ -96,9 +95,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         {
             let level = if first < 1.0 { "one of 8 GPUs at half" } else { "8 GPUs as all are" };
             let setting = format!("{level}, normal by {nodes} nodes, runs differ by {of_runs}");
-            let trial = move |random: &mut SplitMix64| -> Count {
-                (usize::from(checked(random, nodes, of_runs, first) == Some(wanted)), 1)
-            };
+            let trial = move |random: &mut SplitMix64| checked(random, nodes, of_runs, first) == Some(wanted);
             all.push(Experiment::new((what, limit), setting, length.choose(20, 200), trial));
         }
     }

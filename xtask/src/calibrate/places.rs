@@ -7,7 +7,7 @@ use analysis::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
 
-use super::experiment::{Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise, allocation};
 
 /// What is counted where places are equal.
@@ -121,9 +121,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         for (noise, luck) in kinds.chain([(Noise::Independent, 0.01), (Noise::Independent, 0.03)]) {
             let setting =
                 format!("equal places, {}, luck of a place's allocations {luck}, {}", noise.name(), shape.name());
-            let trial = move |random: &mut SplitMix64| -> Count {
-                (usize::from(!shape.claims(random, noise, luck, |_| 1.0).is_empty()), 1)
-            };
+            let trial = move |random: &mut SplitMix64| !shape.claims(random, noise, luck, |_| 1.0).is_empty();
             let limit = match luck > 0.0 && shape.allocation(blocks - 1) == 0 {
                 true if luck > 0.01 => {
                     Limit::Told("one allocation does not show another, which is taken to differ by 1 %")
@@ -141,7 +139,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             for (far, what) in [(0.8, "0.8"), (0.5, "0.5")] {
                 let setting = format!("half of the places at {what}, {}, luck {luck}, {}", noise.name(), shape.name());
                 let near = places / 2;
-                let trial = move |random: &mut SplitMix64| -> Count {
+                let trial = move |random: &mut SplitMix64| {
                     let rate = |place: usize| if place < near { 1.0 } else { far };
                     let claims = shape.claims(random, noise, luck, rate);
                     (
@@ -159,9 +157,9 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             }
         }
         let setting = format!("one place at 0.8, {}", shape.name());
-        let trial = move |random: &mut SplitMix64| -> Count {
+        let trial = move |random: &mut SplitMix64| {
             let claims = shape.claims(random, Noise::Independent, 0.0, |place| if place == 0 { 0.8 } else { 1.0 });
-            (usize::from(claims.iter().any(|[_, worse]| *worse != 0)), 1)
+            claims.iter().any(|[_, worse]| *worse != 0)
         };
         all.push(Experiment::new(("documents that call an equal place worse", FALSE_CLAIMS), setting, trials, trial));
     }

@@ -4,8 +4,12 @@ use stats::block_interval::BlockValue;
 use stats::line_fit::{LineFit, SizeTimes, line_fit, sure_dips};
 use stats::random::SplitMix64;
 
-use super::experiment::{COVERAGE, Count, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
+use super::experiment::{COVERAGE, Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
 use super::noise::{self, Noise, allocation};
+
+/// What is counted of one way of copying without a dip.
+const NO_DIP: (&str, Limit) = ("documents with a dip that is none", FALSE_CLAIMS);
+const ONE_WAY: (&str, Limit) = ("documents with a second way that is none", FALSE_CLAIMS);
 
 /// One way of copying, and two: nanoseconds.
 fn straight(bytes: f64) -> f64 {
@@ -33,7 +37,7 @@ fn fitted(
 }
 
 /// Whether the interval of α, and that of β, hold what is true: times lie around `center`, a logarithm.
-fn holds(fit: &LineFit, center: f64) -> Count {
+fn holds(fit: &LineFit, center: f64) -> (usize, usize) {
     let (first, last) = (fit.lines.first(), fit.lines.last());
     let latency = first.is_some_and(|line| line.latency_interval_ns.contains(6_700.0 * center.exp()));
     let rate = last.is_some_and(|line| line.interval_bytes_per_s.contains(55e9 / center.exp()));
@@ -68,24 +72,14 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             all.push(Experiment::new(("intervals of α and β that hold them", limit), setting.clone(), trials, trial));
             let trial = move |random: &mut SplitMix64| {
                 let fit = fitted(random, noise, blocks, deviation, straight);
-                (usize::from(fit.is_some_and(|fit| !dips(&fit).is_empty())), 1)
+                fit.is_some_and(|fit| !dips(&fit).is_empty())
             };
-            all.push(Experiment::new(
-                ("documents with a dip that is none", FALSE_CLAIMS),
-                setting.clone(),
-                trials,
-                trial,
-            ));
+            all.push(Experiment::new(NO_DIP, setting.clone(), trials, trial));
             let trial = move |random: &mut SplitMix64| {
                 let fit = fitted(random, noise, blocks, deviation, straight);
-                (usize::from(fit.is_some_and(|fit| fit.lines.len() > 1)), 1)
+                fit.is_some_and(|fit| fit.lines.len() > 1)
             };
-            all.push(Experiment::new(
-                ("documents with a second way that is none", FALSE_CLAIMS),
-                setting,
-                trials,
-                trial,
-            ));
+            all.push(Experiment::new(ONE_WAY, setting, trials, trial));
         }
     }
     for noise in [Noise::Independent, Noise::SharedByAllocation] {
@@ -99,7 +93,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
         let trial = move |random: &mut SplitMix64| {
             let slow = |bytes: f64| straight(bytes) * if bytes == 131_072.0 { times } else { 1.0 };
             let fit = fitted(random, Noise::Independent, blocks, 0.01, slow);
-            (usize::from(fit.is_some_and(|fit| dips(&fit) == [131_072.0])), 1)
+            fit.is_some_and(|fit| dips(&fit) == [131_072.0])
         };
         let setting = format!("a size that takes {times} times as long, independent 0.01, {blocks} blocks");
         all.push(Experiment::new(("found", FOUND), setting, trials, trial));
@@ -107,7 +101,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     for (noise, blocks) in [(Noise::Independent, 3), (Noise::Independent, 10), (Noise::SharedByAllocation, 10)] {
         let trial = move |random: &mut SplitMix64| {
             let fit = fitted(random, noise, blocks, 0.01, two_ways);
-            (usize::from(fit.is_some_and(|fit| fit.lines.len() == 2)), 1)
+            fit.is_some_and(|fit| fit.lines.len() == 2)
         };
         let setting = format!("a second way of copying, {} 0.01, {blocks} blocks", noise.name());
         all.push(Experiment::new(("found", FOUND), setting, trials, trial));
