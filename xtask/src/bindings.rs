@@ -109,8 +109,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     if !present(Probe::Libclang) {
         bail!("bindgen needs clang's library. {}", package_manager::by_hand(&[LIBCLANG]));
     }
-    let version = Command::new("bindgen").arg("--version").output();
-    let version = version.map_or(String::new(), |told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
+    let version = step::told(Command::new("bindgen").arg("--version")).unwrap_or_default();
     if !is_ours(&version) {
         let found =
             if version.is_empty() { "no bindgen is on the PATH".to_owned() } else { format!("this is {version}") };

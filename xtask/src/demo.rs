@@ -5,15 +5,13 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::{setup, step};
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
-    }
+    step::no_arguments(args)?;
     setup::build()?;
     step::run(Command::new("cargo").args(["build", "--release"]).current_dir(root))?;
     for command in ["topo", "pingpong"] {

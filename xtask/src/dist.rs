@@ -27,6 +27,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::listing::listed;
 use crate::step;
 
 /// The newest glibc that anything in an archive may ask for: RHEL 8's.
@@ -52,6 +53,14 @@ impl Arch {
         match self {
             Self::X86 => "x86_64",
             Self::Arm => "aarch64",
+        }
+    }
+
+    /// As Debian names it.
+    pub fn debians(self) -> &'static str {
+        match self {
+            Self::X86 => "amd64",
+            Self::Arm => "arm64",
         }
     }
 
@@ -92,9 +101,8 @@ impl Folders {
 
     /// When the commit was made that is built, in seconds since 1970: what is packed has the same bytes, whoever packs it and when.
     pub fn epoch(&self) -> String {
-        let epoch = Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&self.root).output();
-        let epoch = epoch.ok().map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
-        epoch.filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into())
+        let epoch = step::told(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(&self.root));
+        epoch.ok().filter(|epoch| !epoch.is_empty()).unwrap_or_else(|| "0".into())
     }
 
     /// The tree that becomes an archive.
@@ -212,10 +220,8 @@ fn pack(folders: &Folders, arch: Arch) -> Result<()> {
 
 /// The sums of all that this version is given out as, in `SHA256SUMS`.
 fn sums(dist: &Path) -> Result<()> {
-    let entries = std::fs::read_dir(dist).with_context(|| format!("cannot list {}", dist.display()))?;
-    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut given: Vec<String> = names.filter(|name| is_given_out(name)).collect();
-    given.sort();
+    let names = listed(dist)?.into_iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let given: Vec<String> = names.filter(|name| is_given_out(name)).collect();
     let sums = Command::new("sha256sum").args(&given).current_dir(dist).output().context("cannot run sha256sum")?;
     if !sums.status.success() {
         bail!("sha256sum: {}", String::from_utf8_lossy(&sums.stderr));

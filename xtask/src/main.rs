@@ -13,6 +13,7 @@ mod dist;
 mod forges;
 mod kernels;
 mod lints;
+mod listing;
 mod mpi_plugin;
 mod need;
 mod package_manager;

@@ -5,16 +5,17 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+
+use crate::listing::listed;
+use crate::step;
 
 const BEGIN: &str = "# crates: written by `cargo xtask recipes` from Cargo.lock\n";
 const END: &str = "# crates: end\n";
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
-    }
+    step::no_arguments(args)?;
     let path = recipe(root)?;
     std::fs::write(&path, written(root, &path)?).with_context(|| format!("cannot write {}", path.display()))?;
     println!("wrote {}", path.display());
@@ -25,9 +26,9 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 fn recipe(root: &Path) -> Result<PathBuf> {
     let folder = root.join("packaging/easybuild");
     let begin = format!("numabench-{}-", env!("CARGO_PKG_VERSION"));
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
-    let ours = entries.flatten().map(|entry| entry.path());
-    let mut ours = ours.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin)));
+    let mut ours = listed(&folder)?
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin)));
     ours.next().with_context(|| format!("no {begin}*.eb in {}: the recipe of another version?", folder.display()))
 }
 
@@ -40,15 +41,17 @@ fn written(root: &Path, recipe: &Path) -> Result<String> {
     Ok(format!("{before}{BEGIN}crates = [\n{}]\n{END}{after}", crates(&lock)))
 }
 
+/// What a package's part of a lock file says of it.
+pub fn locked<'l>(package: &'l str, key: &str) -> Option<&'l str> {
+    let key = format!("{key} = \"");
+    Some(package.lines().find_map(|line| line.strip_prefix(&key))?.trim_end_matches('"'))
+}
+
 /// What comes from the registry, a line a crate.
 fn crates(lock: &str) -> String {
     let line = |package: &str| {
-        let value = |key: &str| {
-            let key = format!("{key} = \"");
-            Some(package.lines().find_map(|line| line.strip_prefix(&key))?.trim_end_matches('"'))
-        };
-        value("source")?;
-        Some(format!("    ('{}', '{}'),\n", value("name")?, value("version")?))
+        locked(package, "source")?;
+        Some(format!("    ('{}', '{}'),\n", locked(package, "name")?, locked(package, "version")?))
     };
     lock.split("[[package]]").filter_map(line).collect()
 }
@@ -56,6 +59,8 @@ fn crates(lock: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+
+    use anyhow::bail;
 
     use super::*;
 

@@ -142,7 +142,8 @@ fn commands(part: Part, root: &Path, target: &Path) -> Result<Result<Vec<Command
     let Some(toolchain) = toolchain else {
         return Ok(Err("no toolchain has the standard library's source (rustup component add rust-src)".to_owned()));
     };
-    let host = rustc_output(&["-vV"])?;
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let host = step::told(Command::new(rustc).arg("-vV"))?;
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not name its host")?;
     let name = if part == Part::Thread { "thread" } else { "address" };
     let unseen = std::path::absolute(target)?.join("unseen.txt");
@@ -188,13 +189,6 @@ fn with_source() -> Result<Option<Option<&'static str>>> {
         }
     }
     Ok(None)
-}
-
-/// What rustc says.
-fn rustc_output(args: &[&str]) -> Result<String> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).args(args).output().context("rustc cannot be started")?;
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 #[cfg(test)]

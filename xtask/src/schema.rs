@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::step;
 
@@ -23,9 +23,7 @@ pub fn all() -> Vec<(PathBuf, String)> {
 
 /// Runs the command; it takes no argument.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
-    }
+    step::no_arguments(args)?;
     for (file, text) in all() {
         let path = root.join(&file);
         let folder = path.parent().unwrap_or(root);

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
+use crate::listing::listed;
 use crate::need::on_path;
 use crate::step;
 
@@ -32,13 +33,10 @@ pub fn check(root: &Path) -> Result<()> {
 fn find(root: &Path) -> Result<Vec<PathBuf>> {
     let mut scripts = vec![PathBuf::from(".ci/run")];
     for folder in FOLDERS {
-        let full = root.join(folder);
-        for entry in std::fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))? {
-            let name = entry.with_context(|| format!("cannot list {}", full.display()))?.file_name();
-            // `.env`: values that scripts read.
-            if Path::new(&name).extension().is_some_and(|extension| extension == "sh" || extension == "env") {
-                scripts.push(Path::new(folder).join(name));
-            }
+        // `.env`: values that scripts read.
+        let is_script = |path: &PathBuf| path.extension().is_some_and(|end| end == "sh" || end == "env");
+        for path in listed(&root.join(folder))?.into_iter().filter(is_script) {
+            scripts.push(path.strip_prefix(root)?.to_path_buf());
         }
     }
     scripts.sort();

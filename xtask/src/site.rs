@@ -11,6 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::listing::listed;
 use crate::{python_tools, step};
 
 /// MkDocs' settings, all but the list of schemas.
@@ -41,9 +42,7 @@ const MORE_SCHEMAS: [&str; 2] = ["crates/analysis/schema", "crates/numabench/sch
 /// # Errors
 /// The Python environment cannot be made, or MkDocs finds something wrong, which it has printed.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        bail!("takes no arguments, but was given {:?}", args.join(" "));
-    }
+    step::no_arguments(args)?;
     let tools = python_tools::ready()?;
     let source = root.join("target/site/source");
     // Nothing there is a first run.
@@ -70,8 +69,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 /// The pages of a folder that do not read the same without a network: a script, a style or a picture of theirs is another server's.
 fn loads_from_elsewhere(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?.flatten() {
-        let path = entry.path();
+    for path in listed(folder)? {
         if path.is_dir() {
             found.extend(loads_from_elsewhere(&path)?);
         } else if path.extension() == Some(OsStr::new("html")) {
@@ -154,20 +152,16 @@ fn with_pages_of_folders(text: &str, folder: &Path) -> String {
 
 /// A page for each schema, and its line in the list of pages.
 fn schema_pages(root: &Path, tools: &Path, source: &Path) -> Result<Vec<String>> {
-    let files = |folder: &str| -> Result<Vec<PathBuf>> {
-        let entries = fs::read_dir(root.join(folder)).with_context(|| format!("cannot list {folder}"))?;
-        Ok(entries.flatten().map(|entry| Path::new(folder).join(entry.file_name())).collect())
-    };
-    let mut schemas = files(SCHEMAS)?;
-    for folder in MORE_SCHEMAS {
-        schemas.extend(files(folder)?);
+    let mut schemas: Vec<PathBuf> = Vec::new();
+    for folder in [SCHEMAS].into_iter().chain(MORE_SCHEMAS) {
+        schemas.extend(listed(&root.join(folder))?);
     }
     schemas.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
     let mut listed = Vec::new();
     for schema in schemas {
-        let page = schema.with_extension("md");
+        let page = schema.strip_prefix(root)?.with_extension("md");
         let mut made = Command::new(tools.join("bin/jsonschema2md"));
-        made.env("LC_ALL", "C.UTF-8").arg(root.join(&schema)).arg(source.join(&page));
+        made.env("LC_ALL", "C.UTF-8").arg(&schema).arg(source.join(&page));
         if !step::succeeds(&mut made) {
             bail!("`{}` failed", step::line(&made));
         }

@@ -7,6 +7,14 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+/// For a command that takes no arguments.
+///
+/// # Errors
+/// It was given some.
+pub fn no_arguments(args: &[String]) -> Result<()> {
+    if args.is_empty() { Ok(()) } else { bail!("takes no arguments, but was given {:?}", args.join(" ")) }
+}
+
 /// Prints `command` on standard error, runs it, and waits.
 ///
 /// # Errors
@@ -19,6 +27,15 @@ pub fn run(command: &mut Command) -> Result<()> {
         bail!("`{line}` ended with {status}");
     }
     Ok(())
+}
+
+/// What `command` says on standard output, without white space around it.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn told(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot run `{}`", line(command)))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Whether `command` can be started and succeeds. Its output is thrown away.

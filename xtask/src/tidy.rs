@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::listing::listed;
+
 /// Runs the command: the checks, or with `--figures` the sizes and counts and no check.
 ///
 /// # Errors
@@ -72,7 +74,7 @@ fn read(root: &Path, file: &Path) -> Result<String> {
 fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for top in ["crates", "xtask", "tests"] {
-        collect(root, Path::new(top), &mut files)?;
+        collect(root, &root.join(top), &mut files)?;
     }
     files.sort();
     Ok(files)
@@ -80,21 +82,18 @@ fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
 
 /// Adds the Rust files below `dir` to `files`; build outputs and hidden folders are not ours.
 fn collect(root: &Path, dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let full = root.join(dir);
-    if !full.is_dir() {
+    if !dir.is_dir() {
         return Ok(());
     }
-    for entry in std::fs::read_dir(&full).with_context(|| format!("cannot list {}", full.display()))? {
-        let entry = entry.with_context(|| format!("cannot list {}", full.display()))?;
-        let name = entry.file_name();
-        let path = dir.join(&name);
-        if name == "target" || name.to_string_lossy().starts_with('.') {
+    for path in listed(dir)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name == "target" || name.starts_with('.') {
             continue;
         }
-        if full.join(&name).is_dir() {
+        if path.is_dir() {
             collect(root, &path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
+            files.push(path.strip_prefix(root)?.to_path_buf());
         }
     }
     Ok(())

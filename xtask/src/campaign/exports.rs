@@ -1,15 +1,15 @@
 //! Exports of every kind of document, whole and damaged, each read by a parser of its form: a document is refused, or what is made of it can be read.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::Field;
 use super::inputs::damaged;
 use super::readers::{FORMS, figures};
 use super::tried::{Random, Tally, run};
+use crate::listing::listed;
 
 /// The kept documents of all kinds and versions.
 const DOCUMENTS: &str = "crates/render/tests/results/documents";
@@ -19,10 +19,7 @@ const CODES: [i32; 5] = [0, 1, 2, 3, 4];
 
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
-    let folder = field.root.join(DOCUMENTS);
-    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut documents: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    documents.sort();
+    let documents = listed(&field.root.join(DOCUMENTS))?;
     for document in &documents {
         for form in FORMS {
             tried(field, &fs::read(document)?, &document.display().to_string(), form, tally)?;

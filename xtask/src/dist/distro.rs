@@ -3,14 +3,14 @@
 //! cargo-deb and cargo-generate-rpm make them from the tables in the binary's manifest. The binary has hwloc in it, so neither package asks for more than a
 //! glibc.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::tools::Tools;
 use super::tree::{files, put};
 use super::{Arch, Folders};
+use crate::listing::removed;
 use crate::step;
 
 /// What the manifest's tables name below `target/packages`, and where it lies in an archive's tree.
@@ -34,17 +34,8 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
     step::run(deb.arg(&folders.dist).current_dir(&folders.root))?;
     let mut rpm = tools.cargo("cargo-generate-rpm")?;
     // `builtin`: read from the files by itself, because find-requires is Red Hat's.
-    rpm.args([
-        "generate-rpm",
-        "--package",
-        "crates/numabench",
-        "--arch",
-        arch.name(),
-        "--auto-req",
-        "builtin",
-        "--output",
-    ]);
-    step::run(rpm.arg(&folders.dist).current_dir(&folders.root))?;
+    rpm.args(["generate-rpm", "--package", "crates/numabench", "--arch", arch.name(), "--auto-req", "builtin"]);
+    step::run(rpm.arg("--output").arg(&folders.dist).current_dir(&folders.root))?;
     for file in [deb_name(arch), rpm_name(arch)] {
         let path = folders.dist.join(&file);
         let Ok(meta) = path.metadata() else { bail!("there is no {}", path.display()) };
@@ -54,11 +45,7 @@ pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
 }
 
 fn deb_name(arch: Arch) -> String {
-    let debians = match arch {
-        Arch::X86 => "amd64",
-        Arch::Arm => "arm64",
-    };
-    format!("numabench_{}-1_{debians}.deb", env!("CARGO_PKG_VERSION"))
+    format!("numabench_{}-1_{}.deb", env!("CARGO_PKG_VERSION"), arch.debians())
 }
 
 fn rpm_name(arch: Arch) -> String {
@@ -67,10 +54,7 @@ fn rpm_name(arch: Arch) -> String {
 
 /// Puts the files where the manifest's tables look for them.
 fn staged(tree: &Path, packages: &Path) -> Result<()> {
-    // What an earlier version had, this one may not have.
-    if packages.exists() {
-        fs::remove_dir_all(packages).with_context(|| format!("cannot remove {}", packages.display()))?;
-    }
+    removed(packages)?;
     for (name, lies) in FILES {
         put(&tree.join(lies), &packages.join(name))?;
     }
@@ -84,6 +68,8 @@ fn staged(tree: &Path, packages: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

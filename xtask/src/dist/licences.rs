@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Package;
 
+use crate::listing::listed;
+
 /// Writes the table and the texts into `folder`.
 pub fn write(folder: &Path, packages: &[Package], hwloc: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -45,15 +47,12 @@ pub fn write(folder: &Path, packages: &[Package], hwloc: &Path) -> Result<()> {
 
 /// The licence texts that lie in a crate's folder.
 fn texts_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let is_text = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
         let marks = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
         path.is_file() && marks.iter().any(|mark| name.starts_with(mark)) && !name.ends_with(".RS")
     };
-    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_text).collect();
-    found.sort();
-    Ok(found)
+    Ok(listed(folder)?.into_iter().filter(is_text).collect())
 }
 
 #[cfg(test)]

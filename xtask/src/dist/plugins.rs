@@ -136,8 +136,7 @@ fn with_fortrans(mpi: &Path, compiler: &Path) -> Result<PathBuf> {
 
 /// Where `stddef.h` and the C library's headers are. cargo-zigbuild tells bindgen zig's, by paths from the folder that it was started in: a build script's is another.
 fn headers() -> Result<String> {
-    let told = Command::new("cc").arg("-print-file-name=include").output().context("cannot run cc")?;
-    let compilers = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    let compilers = step::told(Command::new("cc").arg("-print-file-name=include"))?;
     if !Path::new(&compilers).join("stddef.h").is_file() {
         bail!("cc has no stddef.h in {compilers}: apt-get install gcc libc6-dev");
     }

@@ -89,10 +89,9 @@ fn system(folders: &Folders, arch: Arch) -> Result<PathBuf> {
     if !on_path("debootstrap") {
         bail!("there is no debootstrap: apt-get install debootstrap qemu-user-static (and this needs root)");
     }
-    let debian = if arch == Arch::X86 { "amd64" } else { "arm64" };
     let begun = root.with_extension("begun");
     let mut debootstrap = Command::new("debootstrap");
-    step::run(debootstrap.args(["--variant=minbase", "--foreign", "--arch", debian, SUITE]).arg(&begun))?;
+    step::run(debootstrap.args(["--variant=minbase", "--foreign", "--arch", arch.debians(), SUITE]).arg(&begun))?;
     with_emulator(&begun, arch)?;
     std::fs::create_dir_all(begun.join("opt"))?;
     std::fs::rename(&begun, &root).with_context(|| format!("cannot make {}", root.display()))?;

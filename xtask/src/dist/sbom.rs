@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use cargo_metadata::Package;
 use serde_json::{Value, json};
 
+use crate::recipes::locked;
+
 /// The document's text.
 pub fn text(root: &Path, packages: &[Package], hwloc: &str) -> Result<String> {
     let lock = std::fs::read_to_string(root.join("Cargo.lock")).context("cannot read Cargo.lock")?;
@@ -52,15 +54,8 @@ fn component(package: &Package, sums: &HashMap<(String, String), String>) -> Val
 
 /// The checksums of a lock file, by name and version.
 fn checksums(lock: &str) -> HashMap<(String, String), String> {
-    let package = |text: &str| {
-        let value = |key: &str| {
-            Some(
-                text.lines()
-                    .find_map(|line| line.strip_prefix(&format!("{key} = \"")))?
-                    .trim_end_matches('"')
-                    .to_owned(),
-            )
-        };
+    let package = |package: &str| {
+        let value = |key: &str| locked(package, key).map(str::to_owned);
         Some(((value("name")?, value("version")?), value("checksum")?))
     };
     lock.split("[[package]]").filter_map(package).collect()

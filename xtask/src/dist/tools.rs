@@ -73,8 +73,7 @@ pub fn ready(folders: &Folders, archs: &[Arch]) -> Result<Tools> {
         step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
         step::run(Command::new(&pip).args(["install", "--quiet"]).args(PACKAGES))?;
     }
-    let told = Command::new("rustc").args(["--print", "sysroot"]).output().context("cannot run rustc")?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(&told.stdout).trim());
+    let sysroot = PathBuf::from(step::told(Command::new("rustc").args(["--print", "sysroot"]))?);
     for arch in archs {
         if !sysroot.join("lib/rustlib").join(arch.target()).is_dir() {
             step::run(Command::new("rustup").args(["target", "add", &arch.target()]))?;

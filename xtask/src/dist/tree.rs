@@ -12,6 +12,7 @@ use ranks::abi;
 
 use super::binary::Built;
 use super::{Arch, Folders, licences, packages, sbom};
+use crate::listing::{listed, removed};
 
 /// Files of the repository, and where they lie in the archive.
 const DOCUMENTS: [&str; 5] = ["README.md", "METHOD.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -26,11 +27,8 @@ pub fn laid_out(
 ) -> Result<()> {
     let tree = folders.tree(arch);
     let debug = tree.with_file_name(format!("{}-debug", Folders::name(arch)));
-    for old in [&tree, &debug] {
-        if old.exists() {
-            fs::remove_dir_all(old).with_context(|| format!("cannot remove {}", old.display()))?;
-        }
-    }
+    removed(&tree)?;
+    removed(&debug)?;
     put(&built.debug, &debug.join("numabench.debug"))?;
     let binary = tree.join("bin/numabench");
     put(&built.stripped, &binary)?;
@@ -117,8 +115,7 @@ pub fn put(from: &Path, to: &Path) -> Result<()> {
 /// All files below a folder, sorted.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
-        let path = entry?.path();
+    for path in listed(folder)? {
         if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
     }
     found.sort();

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use super::tools::Tools;
 use super::{Arch, Folders, GLIBC, tree};
+use crate::listing::removed;
 use crate::step;
 
 /// The platform that pip compares with its own: it takes the wheel where the glibc is as new as this says.
@@ -31,9 +32,7 @@ pub fn file(folders: &Folders, arch: Arch) -> PathBuf {
 /// The tree is not there, one of the programs fails, or it leaves no wheel of the promised name.
 pub fn built(folders: &Folders, tools: &Tools, arch: Arch) -> Result<()> {
     let staged = folders.dist.join("wheel").join(arch.name());
-    if staged.exists() {
-        fs::remove_dir_all(&staged).with_context(|| format!("cannot remove {}", staged.display()))?;
-    }
+    removed(&staged)?;
     let mut maturin = Command::new(tools.bin.join("maturin"));
     maturin.args(["pep517", "write-dist-info", "--locked", "--interpreter"]).arg(tools.bin.join("python3"));
     maturin.arg("--metadata-directory").arg(&staged).env("PATH", tools.path()?);
@@ -72,9 +71,7 @@ fn filled(staged: &Path, tree: &Path, arch: Arch) -> Result<()> {
 /// pip refuses the wheel, or the program does not run.
 pub fn prove(folders: &Folders, arch: Arch) -> Result<()> {
     let venv = folders.dist.join("wheel-proof");
-    if venv.exists() {
-        fs::remove_dir_all(&venv).with_context(|| format!("cannot remove {}", venv.display()))?;
-    }
+    removed(&venv)?;
     step::run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     let mut pip = Command::new(venv.join("bin/pip"));
     step::run(pip.args(["install", "--quiet", "--no-index"]).arg(file(folders, arch)))?;
