@@ -23,6 +23,17 @@ use crate::{package_manager, step};
 /// What decides, beside MPICC, which MPI rsmpi finds: before it, in this order.
 const BEFORE_MPICC: [&str; 2] = ["MPI_PKG_CONFIG", "CRAY_MPICH_DIR"];
 
+/// What a build of bindgen's says where something is missing, and what that is.
+const HINTS: [(&str, &str); 3] = [
+    (
+        "Unable to find libclang",
+        "bindgen needs clang's library: load a module of clang or LLVM, or let LIBCLANG_PATH name the folder of libclang.so",
+    ),
+    // stddef.h and its like are no part of libc.
+    ("fatal error: 'std", "clang's own headers are missing (Debian splits them off)"),
+    ("'mpi.h' file not found", "this MPI has no headers: its development package is missing"),
+];
+
 /// Runs the command.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     match args {
@@ -175,18 +186,7 @@ fn run_with_hints(build: &mut Command) -> Result<()> {
 }
 
 fn hint_for(text: &str) -> Option<&'static str> {
-    if text.contains("Unable to find libclang") {
-        Some(
-            "bindgen needs clang's library: load a module of clang or LLVM, or let LIBCLANG_PATH name the folder of libclang.so",
-        )
-    } else if text.contains("fatal error: 'std") {
-        // stddef.h and its like are no part of libc.
-        Some("clang's own headers are missing (Debian splits them off)")
-    } else if text.contains("'mpi.h' file not found") {
-        Some("this MPI has no headers: its development package is missing")
-    } else {
-        None
-    }
+    HINTS.iter().find(|(sign, _)| text.contains(sign)).map(|(_, hint)| *hint)
 }
 
 fn by_hand() -> String {

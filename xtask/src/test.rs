@@ -35,7 +35,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     setup::build()?;
 
     let mut failed = Failed::default();
-    failed.unless("fmt", component(root, "fmt", &["--all", "--check"]));
+    failed.unless("fmt", installed(root, "fmt", "rustup component add rustfmt clippy", &["--all", "--check"]));
     failed.unless("tidy", tidy::run(root, &[]));
     // What only tests and the other checks need is fetched while everything is compiled, and the plug-ins, each of which is one crate after the other, are compiled beside it.
     let xtask = mpi_plugin::this_program()?;
@@ -53,8 +53,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     failed.unless("files of forges", forges::check(root));
     failed.unless("site", site::check(root));
     // Both read Cargo.toml and Cargo.lock only; neither is in a toolchain, and compiling them takes longer than most of the steps.
-    failed.unless("machete", third(root, "machete", &[]));
-    failed.unless("deny", third(root, "deny", &DENY));
+    failed.unless("machete", installed(root, "machete", "cargo install --locked cargo-machete", &[]));
+    failed.unless("deny", installed(root, "deny", "cargo install --locked cargo-deny", &DENY));
     if let Err(so_far) = failed.result() {
         eprintln!("test: {so_far} so far; running the tests all the same");
     }
@@ -107,19 +107,10 @@ impl Failed {
     }
 }
 
-/// Runs a cargo subcommand that is a toolchain's component, or says that it is not installed.
-fn component(root: &Path, name: &str, args: &[&str]) -> Result<()> {
+/// Runs a cargo subcommand, or says that it is not installed and what would install it.
+fn installed(root: &Path, name: &str, by: &str, args: &[&str]) -> Result<()> {
     if !cargo_has(name) {
-        eprintln!("test: note: not checked: `cargo {name}` is not installed (rustup component add rustfmt clippy)");
-        return Ok(());
-    }
-    cargo(root, &[&[name], args].concat())
-}
-
-/// Runs a cargo subcommand of somebody else, or says that it is not installed.
-fn third(root: &Path, name: &str, args: &[&str]) -> Result<()> {
-    if !cargo_has(name) {
-        eprintln!("test: note: not checked: `cargo {name}` is not installed (cargo install --locked cargo-{name})");
+        eprintln!("test: note: not checked: `cargo {name}` is not installed ({by})");
         return Ok(());
     }
     cargo(root, &[&[name], args].concat())
