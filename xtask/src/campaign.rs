@@ -160,9 +160,7 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
         ("containers", containers::fight),
     ];
     if let Some(other) = only.as_ref().filter(|only| !parts.iter().any(|(name, _)| name == only)) {
-        bail!(
-            "--only {other}: the parts are lines, inputs, kills, faults, disks, environment, limits, signals, stalls, calls, messages, containers and exports"
-        );
+        bail!("--only {other}: the parts are {}", parts.map(|(name, _)| name).join(", "));
     }
     let libraries = Libraries::new(root, &folder);
     let chosen: Vec<_> =

@@ -16,7 +16,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Field;
-use super::tried::{Ended, Random, Tally, run};
+use super::libraries::devices;
+use super::tried::{Ended, Random, Tally, emptied, leave_only, run};
 
 /// What is run in a folder with `result.json` and `saved.xml`, and the file that it writes.
 const COMMANDS: &[(&str, Option<&str>)] = &[
@@ -75,34 +76,19 @@ const NEVER: &[&str] = &[
 ];
 
 /// What calls fail with; others with EPERM, as in a sandbox.
-const ERRORS: &[(&str, &[&str])] = &[
-    (
-        "EMFILE",
-        &["open", "openat", "creat", "pipe", "pipe2", "socket", "socketpair", "dup", "dup2", "dup3", "eventfd2"],
-    ),
-    (
-        "ENOSPC",
-        &[
-            "write",
-            "writev",
-            "pwrite64",
-            "ftruncate",
-            "fallocate",
-            "rename",
-            "renameat2",
-            "link",
-            "linkat",
-            "mkdir",
-            "symlink",
-        ],
-    ),
-    ("EIO", &["read", "pread64", "readlink", "readlinkat", "getdents64", "fsync", "fdatasync", "lseek"]),
-    ("ENOMEM", &["mmap", "mremap", "mprotect", "munmap", "madvise", "poll", "ppoll", "sigaltstack"]),
-    ("EAGAIN", &["clone", "clone3", "fork", "vfork"]),
-    ("ENOLCK", &["fcntl", "flock"]),
-    ("ECHILD", &["wait4", "waitid"]),
-    ("EINTR", &["recvfrom"]),
+const ERRORS: &[(&str, &str)] = &[
+    ("EMFILE", "open openat creat pipe pipe2 socket socketpair dup dup2 dup3 eventfd2"),
+    ("ENOSPC", "write writev pwrite64 ftruncate fallocate rename renameat2 link linkat mkdir symlink"),
+    ("EIO", "read pread64 readlink readlinkat getdents64 fsync fdatasync lseek"),
+    ("ENOMEM", "mmap mremap mprotect munmap madvise poll ppoll sigaltstack"),
+    ("EAGAIN", "clone clone3 fork vfork"),
+    ("ENOLCK", "fcntl flock"),
+    ("ECHILD", "wait4 waitid"),
+    ("EINTR", "recvfrom"),
 ];
+
+/// What commands read: the one document, and the saved machine.
+const KEPT: [&str; 2] = ["result.json", "saved.xml"];
 
 /// What Rust's runtime begins with: it looks whether the three standard files are open.
 const FIRST: &str = "poll";
@@ -120,8 +106,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         return Ok(());
     }
     let folder = field.folder.join("calls");
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder)?;
+    emptied(&folder)?;
     let libraries = field.libraries.driver()?;
     let here = Here { field, folder: &folder, libraries: &libraries };
     let quick = "pingpong --backend host --gpus 0 --size 4KiB..64KiB --reps 20 --quiet --json result.json";
@@ -143,7 +128,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     }
     for case in random.sample(&all, field.extent.single_call) {
         tally.count(&format!("{} number {}: {}", case.call, case.which, case.command), here.tried(case)?);
-        here.clear()?;
+        leave_only(&KEPT, &folder)?;
     }
     Ok(())
 }
@@ -181,7 +166,7 @@ impl Here<'_> {
             .arg(self.field.binary)
             .args(command.split(' '));
         strace.current_dir(self.folder).env("LD_LIBRARY_PATH", self.libraries).env("TMPDIR", self.folder);
-        strace.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");
+        strace.env("FAKE_DEVICES", devices(2));
         run(&mut strace, &self.field.folder)
     }
 
@@ -207,12 +192,13 @@ impl Here<'_> {
             made.most = made.most.max(*count);
             made.by_loader += usize::from(loads);
         }
-        self.clear()?;
+        leave_only(&KEPT, self.folder)?;
         Ok((all, right))
     }
 
     fn tried(&self, case: &Case) -> Result<Option<String>> {
-        let error = ERRORS.iter().find(|(_, calls)| calls.contains(&&*case.call)).map_or("EPERM", |(error, _)| error);
+        let is_of = |calls: &str| calls.split(' ').any(|call| call == case.call);
+        let error = ERRORS.iter().find(|(_, calls)| is_of(calls)).map_or("EPERM", |(error, _)| error);
         let fault = format!("inject={}:error={error}:when={}", case.call, case.which);
         let ended = self.traced(&["-e", &format!("trace={}", case.call), "-e", &fault], case.command)?;
         let told = [&ended.err, &ended.out];
@@ -260,17 +246,5 @@ impl Here<'_> {
                 _ => None,
             },
         }
-    }
-
-    /// Leaves the one document, and the saved machine that is read.
-    fn clear(&self) -> Result<()> {
-        for entry in fs::read_dir(self.folder)?.flatten() {
-            let name = entry.file_name();
-            if name == "result.json" || name == "saved.xml" {
-                continue;
-            }
-            if entry.path().is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
-        }
-        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use report::{Document, SavedDocument};
 
 use super::Field;
-use super::tried::{Random, Tally, run};
+use super::tried::{Random, Tally, emptied, run};
 
 const RUN: &str = "pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 6 --quiet";
 
@@ -24,8 +24,7 @@ pub fn fight(field: &Field, _: &mut Random, tally: &mut Tally) -> Result<()> {
     let disk = field.libraries.slow_disk()?;
     let folder = field.folder.join("containers");
     for pair in 0..field.extent.containers {
-        drop(fs::remove_dir_all(&folder));
-        fs::create_dir_all(&folder)?;
+        emptied(&folder)?;
         let target = |name: char| folder.join(format!("nightly-results-of-partition-{name}.json"));
         let one = |name: char, seed: usize| {
             let (binary, disk, target) = (field.binary.display(), disk.display(), target(name));

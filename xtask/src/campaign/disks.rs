@@ -9,7 +9,7 @@ use anyhow::Result;
 use report::{Document, PlaceDocument, SavedDocument};
 
 use super::Field;
-use super::tried::{Ended, Random, Tally, run};
+use super::tried::{Ended, Random, Tally, emptied, run};
 
 const RUN: &str = "pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 6";
 
@@ -54,15 +54,10 @@ fn holds_a_document(folder: &Path) -> Option<String> {
     }
 }
 
-fn empty(folder: &Path) -> Result<()> {
-    drop(fs::remove_dir_all(folder));
-    Ok(fs::create_dir_all(folder)?)
-}
-
 /// Standard output that takes nothing.
 fn goes_elsewhere(field: &Field, command: &str, tally: &mut Tally) -> Result<()> {
     let temporary = field.folder.join("temporary");
-    empty(&temporary)?;
+    emptied(&temporary)?;
     let script =
         format!("TMPDIR={} exec {} {command} --json - > /dev/full", temporary.display(), field.binary.display());
     let ended = run(Command::new("sh").args(["-c", &script]), &field.folder)?;
@@ -74,8 +69,8 @@ fn goes_elsewhere(field: &Field, command: &str, tally: &mut Tally) -> Result<()>
 /// The document's folder is removed while the run goes on.
 fn folder_goes(field: &Field, tally: &mut Tally) -> Result<()> {
     let (folder, temporary) = (field.folder.join("goes"), field.folder.join("temporary"));
-    empty(&folder)?;
-    empty(&temporary)?;
+    emptied(&folder)?;
+    emptied(&temporary)?;
     let path = folder.join("result.json");
     let mut command = Command::new(field.binary);
     command.args(RUN.replace("--reps 6", "--reps 3000000").split(' ')).arg("--json").arg(&path);

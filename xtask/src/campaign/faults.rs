@@ -9,6 +9,7 @@ use report::document::Status;
 use report::{Document, SavedDocument};
 
 use super::Field;
+use super::libraries::devices;
 use super::tried::{Random, Tally, run};
 
 /// What is run on eight devices, and the calls of the driver that are failed under it.
@@ -88,7 +89,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         // What copies do: in copies of every kind.
         all.extend(OTHERS.iter().map(|fault| (*command, (*fault).to_owned())));
     }
-    for (command, fault) in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
+    for (command, fault) in random.sample(&all, field.extent.single) {
         try_faults(field, &libraries, command, fault, tally)?;
     }
     for _ in 0..field.extent.pairs {
@@ -99,7 +100,6 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
 }
 
 fn try_faults(field: &Field, libraries: &Path, what: &[&str], faults: &str, tally: &mut Tally) -> Result<()> {
-    let devices: Vec<String> = (0..8).map(|bus| format!("device 0000:{:02x}:00.0; memory 64MiB", 0x10 + bus)).collect();
     let path = field.folder.join("faulty.json");
     drop(fs::remove_file(&path));
     let mut command = Command::new(field.binary);
@@ -111,7 +111,7 @@ fn try_faults(field: &Field, libraries: &Path, what: &[&str], faults: &str, tall
         command.args(["--cpus", &cpus.join(",")]);
     }
     command.args(["--timeout", "15s", "--json"]).arg(&path);
-    command.env("LD_LIBRARY_PATH", libraries).env("FAKE_DEVICES", devices.join(";")).env("FAKE_FAULTS", faults);
+    command.env("LD_LIBRARY_PATH", libraries).env("FAKE_DEVICES", devices(8)).env("FAKE_FAULTS", faults);
     let ended = run(&mut command, &field.folder)?;
     let document = fs::read(&path).ok().map(|bytes| Document::from_json(&bytes));
     let said = ended.err.contains("error: ");

@@ -13,7 +13,7 @@ use anyhow::Result;
 use report::{Document, SavedDocument};
 
 use super::Field;
-use super::tried::{Random, Tally};
+use super::tried::{Random, Tally, emptied};
 
 /// What docs/results.md promises, and what starting and ending a process takes on a busy machine.
 const LOSS_AT_MOST: f64 = 5.0 + 2.0;
@@ -23,8 +23,7 @@ const SLOW_WRITINGS: f64 = 2.0 * 0.5;
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let folder = field.folder.join("kills");
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder)?;
+    emptied(&folder)?;
     let path = folder.join("result.json");
     let slow = field.libraries.slow_disk()?;
     let (mut losses, mut between) = ([Vec::new(), Vec::new()], 0_usize);

@@ -56,3 +56,9 @@ impl Libraries {
         Ok(file)
     }
 }
+
+/// The stand-in driver's words for so many devices.
+pub fn devices(count: usize) -> String {
+    let device = |at: usize| format!("device 0000:{:02x}:00.0; memory 64MiB", 0x10 + at);
+    (0..count).map(device).collect::<Vec<_>>().join(";")
+}

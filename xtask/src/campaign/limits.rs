@@ -12,7 +12,7 @@ use object::elf::{FileHeader64, PF_W, PT_LOAD, ProgramHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 
 use super::Field;
-use super::tried::{Random, Tally, run};
+use super::tried::{Random, Tally, emptied, leave_only, run};
 
 /// What is run in the folder with `result.json`.
 const COMMANDS: &[&str] = &[
@@ -48,8 +48,7 @@ const AT_MOST: Duration = Duration::from_secs(30);
 /// Tries them.
 pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
     let folder = field.folder.join("limits");
-    drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder)?;
+    emptied(&folder)?;
     fs::set_permissions(&folder, Permissions::from_mode(0o777))?;
     let result = folder.join("result.json");
     let quick = "pingpong --backend host --gpus 0 --size 4KiB..1MiB --reps 20 --quiet --json";
@@ -62,9 +61,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         COMMANDS.iter().flat_map(|command| LIMITS.iter().map(move |limit| (*command, limit))).collect();
     let own = own_data(field.binary)?;
     let mut unheld = 0;
-    for (command, (limit, holds_root)) in
-        all.iter().skip(random.below(field.extent.single_limit)).step_by(field.extent.single_limit)
-    {
+    for (command, (limit, holds_root)) in random.sample(&all, field.extent.single_limit) {
         let as_other = !holds_root && rustix::process::geteuid().is_root();
         if as_other && !may_be_started(field.binary) {
             unheld += 1;
@@ -96,7 +93,7 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             Some(code) => Some(format!("code {code} without a message: {}{}", ended.out, ended.err)),
         };
         tally.count(&format!("{limit}: {command}"), wrong);
-        clear(&folder)?;
+        leave_only(&["result.json"], &folder)?;
     }
     if unheld > 0 {
         tally.note(format!("{unheld} limits do not hold root, and another user may not start the binary here"));
@@ -126,12 +123,4 @@ fn not_written(folder: &Path, command: &str) -> Option<String> {
     let name = command.split(' ').find(|word| word.starts_with("written"))?;
     let found = fs::metadata(folder.join(name)).is_ok_and(|found| found.is_dir() || found.len() > 0);
     (!found).then(|| format!("it ended well, and there is no {name}"))
-}
-
-/// Leaves the one document.
-fn clear(folder: &Path) -> Result<()> {
-    for entry in fs::read_dir(folder)?.flatten().filter(|entry| entry.file_name() != "result.json") {
-        if entry.path().is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
-    }
-    Ok(())
 }

@@ -115,7 +115,7 @@ fn echoes(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()> {
         let names: BTreeSet<String> = named.map(str::to_owned).collect();
         all.extend(names.into_iter().map(|option| (command.to_owned(), option)));
     }
-    for (command, option) in all.iter().skip(random.below(field.extent.single)).step_by(field.extent.single) {
+    for (command, option) in random.sample(&all, field.extent.single) {
         for value in ["a".repeat(LONG), format!("A={}", "b".repeat(LONG)), format!("{}=1", "c".repeat(LONG))] {
             let mut child = Command::new(field.binary);
             child.args([command, &format!("{option}={value}")]).current_dir(&field.folder);

@@ -13,7 +13,8 @@ use report::{Document, SavedDocument};
 use serde_json::Value;
 
 use super::Field;
-use super::tried::{Ended, Random, Tally, run};
+use super::libraries::devices;
+use super::tried::{Ended, Random, Tally, emptied, run};
 use crate::need::on_path;
 
 /// Launchers with the folder of the plug-in that fits them, and their options.
@@ -48,11 +49,10 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
     fs::create_dir_all(&folder)?;
     let fake = field.libraries.mpi()?;
     for (launcher, plugin, options) in MPIS {
-        let plugin = field.root.join("target/mpi").join(plugin).join("libnumabench_mpi.so");
-        if !plugin.exists() || !on_path(launcher) {
+        let Some(plugin) = plugin_of(field, launcher, plugin) else {
             tally.note(format!("no {launcher}, or no plug-in for it: none of its calls were failed"));
             continue;
-        }
+        };
         let launch = Launch { field, launcher, options, plugin, libraries: &libraries, fake: &fake, folder: &folder };
         let mut all = Vec::new();
         for command in random.sample(COMMANDS, field.extent.single_command) {
@@ -66,6 +66,12 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
         }
     }
     Ok(())
+}
+
+/// The plug-in in the folder of this name, where it and its launcher are here.
+pub fn plugin_of(field: &Field, launcher: &str, folder: &str) -> Option<PathBuf> {
+    let plugin = field.root.join("target/mpi").join(folder).join("libnumabench_mpi.so");
+    (plugin.exists() && on_path(launcher)).then_some(plugin)
 }
 
 struct Launch<'l> {
@@ -83,7 +89,7 @@ impl Launch<'_> {
         drop(fs::remove_file(self.document()));
         let mut launcher = Command::new(self.launcher);
         launcher.args(self.options).env("NUMABENCH_MPI", &self.plugin).env("LD_LIBRARY_PATH", self.libraries);
-        launcher.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");
+        launcher.env("FAKE_DEVICES", devices(2));
         launcher.env(told.0, told.1);
         // The preloaded library is the ranks' alone.
         launcher.arg("env").arg(format!("LD_PRELOAD={}", self.fake.display())).arg(self.field.binary);
@@ -98,8 +104,7 @@ impl Launch<'_> {
     /// The calls of a command, and the most that one of its processes makes.
     fn calls_of(&self, command: &str, tally: &mut Tally) -> Result<BTreeMap<String, usize>> {
         let counts = self.folder.join("counts");
-        drop(fs::remove_dir_all(&counts));
-        fs::create_dir_all(&counts)?;
+        emptied(&counts)?;
         let ended = self.run(command, ("FAKE_MPI_CALLS", &format!("{}/", counts.display())))?;
         let mut all = BTreeMap::new();
         for file in fs::read_dir(&counts)?.flatten() {

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::Field;
-use super::tried::{Random, Tally};
+use super::tried::{Random, Tally, emptied};
 
 /// Runs that go on for longer than they are left.
 const COMMANDS: &[&str] = &[
@@ -46,16 +46,13 @@ pub fn fight(field: &Field, random: &mut Random, tally: &mut Tally) -> Result<()
             .is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1)
     };
     let mut ignored = 0;
-    for (command, (name, signal, writes)) in
-        all.iter().skip(random.below(field.extent.single_signal)).step_by(field.extent.single_signal)
-    {
+    for (command, (name, signal, writes)) in random.sample(&all, field.extent.single_signal) {
         if is_ignored(*signal) {
             ignored += 1;
             continue;
         }
         let folder = field.folder.join("signals");
-        drop(fs::remove_dir_all(&folder));
-        fs::create_dir_all(&folder)?;
+        emptied(&folder)?;
         let path = folder.join("result.json");
         let (before, after) = command.split_once(" -- ").unwrap_or((command, ""));
         let mut child = Command::new(field.binary);

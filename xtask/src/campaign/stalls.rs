@@ -17,9 +17,9 @@ use report::{Document, SavedDocument};
 use serde_json::Value;
 
 use super::Field;
-use super::messages::MPIS;
+use super::libraries::devices;
+use super::messages::{MPIS, plugin_of};
 use super::tried::{Random, Tally, run};
-use crate::need::on_path;
 
 /// What is run on two devices.
 const COMMANDS: &[&str] = &[
@@ -126,7 +126,7 @@ fn prepared(field: &Field, libraries: &Path, what: &str, limit: Duration, path: 
         command.arg(path).arg("--quiet");
     }
     command.env("LD_LIBRARY_PATH", libraries);
-    command.env("FAKE_DEVICES", "device 0000:10:00.0; memory 64MiB;device 0000:11:00.0; memory 64MiB");
+    command.env("FAKE_DEVICES", devices(2));
     command
 }
 
@@ -136,10 +136,7 @@ fn name(what: &str) -> &str {
 
 /// A launcher that is here, its plug-in and its options.
 fn mpi(field: &Field) -> Option<(&'static str, PathBuf, &'static [&'static str])> {
-    MPIS.iter().find_map(|(launcher, plugin, options)| {
-        let plugin = field.root.join("target/mpi").join(plugin).join("libnumabench_mpi.so");
-        (plugin.exists() && on_path(launcher)).then_some((*launcher, plugin, *options))
-    })
+    MPIS.iter().find_map(|(launcher, folder, options)| Some((*launcher, plugin_of(field, launcher, folder)?, *options)))
 }
 
 /// The calls of the driver that a command makes, and how often.

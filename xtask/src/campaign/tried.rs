@@ -1,13 +1,14 @@
 //! One try and what came of it; how many there were and how many were right; and the random numbers they are drawn by.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use stats::random::SplitMix64;
 
 /// What a process left.
 pub struct Ended {
@@ -46,7 +47,7 @@ pub fn run(command: &mut Command, folder: &Path) -> Result<Ended> {
             None => std::thread::sleep(Duration::from_millis(2)),
         }
     };
-    let text = |path| Ok::<String, std::io::Error>(String::from_utf8_lossy(&std::fs::read(path)?).into_owned());
+    let text = |path| Ok::<String, std::io::Error>(String::from_utf8_lossy(&fs::read(path)?).into_owned());
     Ok(Ended {
         code: status.code(),
         signal: status.signal(),
@@ -54,6 +55,20 @@ pub fn run(command: &mut Command, folder: &Path) -> Result<Ended> {
         err: text(&err)?,
         took: began.elapsed(),
     })
+}
+
+/// Makes the folder, with nothing in it.
+pub fn emptied(folder: &Path) -> Result<()> {
+    drop(fs::remove_dir_all(folder));
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// Leaves of what lies in the folder only the files of these names.
+pub fn leave_only(names: &[&str], folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)?.flatten().filter(|entry| !names.iter().any(|name| entry.file_name() == *name)) {
+        if entry.path().is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+    }
+    Ok(())
 }
 
 /// What was tried of one kind.
@@ -97,26 +112,18 @@ impl fmt::Display for Tally {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
-pub struct Random(u64);
+/// The numbers that cases are drawn by.
+pub struct Random(SplitMix64);
 
 impl Random {
     /// The same numbers for the same seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        Self(SplitMix64::new(seed))
     }
 
     /// Below `end`, which is not 0.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.0.next_u64() % end as u64) as usize
     }
 
     /// One in so many of these, from a drawn one on.
