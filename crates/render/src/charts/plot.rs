@@ -2,6 +2,7 @@
 //! titles and a legend.
 
 use super::scale::{AxisUnit, Scale};
+use stats::interval::range;
 use svg::text_metrics::width;
 use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
@@ -120,9 +121,7 @@ impl Plot {
     fn extent(&self, of: impl Fn(&PlotPoint) -> [f64; 2], of_line: impl Fn(&(f64, f64)) -> f64) -> (f64, f64) {
         let points = self.series.iter().flat_map(|series| &series.points).flat_map(of);
         let lines = self.references.iter().flat_map(|reference| &reference.points).map(of_line);
-        let all = points.chain(lines).filter(|value| value.is_finite());
-        let (low, high) = all.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
-        if low <= high { (low, high) } else { (0.0, 1.0) }
+        range(points.chain(lines).filter(|value| value.is_finite())).unwrap_or((0.0, 1.0))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A line a name on one scale: bars from zero, intervals, dots; a zone that does not matter, and levels that are compared with.
 
 use super::scale::{AxisUnit, Scale};
+use stats::interval::range;
 use svg::text_metrics::{cut, width};
 use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
@@ -116,9 +117,7 @@ impl Rows {
         let others = self.levels.iter().map(|(value, _)| *value);
         let zone = self.zone.iter().flat_map(|(low, high, _)| [*low, *high]);
         let all = values.chain(others).chain(zone).chain(self.from_zero.then_some(0.0));
-        let finite = all.filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
-        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let (low, high) = range(all.filter(|value| value.is_finite())).unwrap_or((0.0, 1.0));
         let room = (high - low) * 0.04;
         Scale::linear(if low == 0.0 { 0.0 } else { low - room }, high + room, left, right)
     }

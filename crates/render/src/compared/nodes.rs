@@ -2,6 +2,7 @@
 //! that are alike folded into one row.
 
 use analysis::nodes::{BelowLimit, Mark, NodeCell, NodeRow, Nodes};
+use stats::interval;
 use stats::units::counted;
 
 use super::node_names::names;
@@ -139,10 +140,7 @@ fn table(nodes: &Nodes, page: &mut Page) {
     } else {
         let range = |at: usize| {
             let values = alike.iter().filter_map(|row| Some(row.cells[at]?.value));
-            let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
-            if low > high {
-                return "–".to_owned();
-            }
+            let Some((low, high)) = interval::range(values) else { return "–".to_owned() };
             // The unit stands once, behind the higher end.
             let (low, high) = (figure(nodes.columns[at].unit, low), figure(nodes.columns[at].unit, high));
             match (low.split_once(' '), high.split_once(' ')) {

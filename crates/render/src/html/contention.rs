@@ -5,6 +5,8 @@ use analysis::words::direction;
 use report::Document;
 use report::contention::Penalty;
 use report::matrix::Matrix;
+use stats::alike::distinct;
+use stats::interval::range;
 use stats::units::size;
 
 use super::write::HtmlPage;
@@ -29,12 +31,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut HtmlPage) {
 }
 
 fn plot(curve: &Curve, highest: f64) -> Plot {
-    let mut names: Vec<&str> = Vec::new();
-    for point in &curve.points {
-        if !names.contains(&&point.name[..]) {
-            names.push(&point.name);
-        }
-    }
+    let names = distinct(curve.points.iter().map(|point| &point.name[..]));
     let of = |(at, name): (usize, &&str)| {
         let point = |point: &analysis::contention_curves::ContentionPoint| PlotPoint {
             x: f64::from(point.at_once),
@@ -80,10 +77,8 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
 
 fn described(curve: &Curve) -> String {
     let all = (1..=curve.most_at_once()).filter_map(|n| {
-        let rates: Vec<f64> =
-            curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s).collect();
-        let (low, high) = rates.iter().fold((f64::MAX, 0.0_f64), |(low, high), rate| (low.min(*rate), high.max(*rate)));
-        (!rates.is_empty()).then(|| format!("{n}: {} to {}", digits::rate_number(low, None), digits::rate(high, None)))
+        let (low, high) = range(curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s))?;
+        Some(format!("{n}: {} to {}", digits::rate_number(low, None), digits::rate(high, None)))
     });
     all.collect::<Vec<_>>().join("; ")
 }

@@ -1,9 +1,11 @@
 //! Kernels that compute, and Jacobi's iteration: how much of each kernel's time goes to transfers, what a far place costs it beside what the bandwidths predict, and the rate of each
 //! way of halos. Each picture has one scale.
 
+use analysis::kernels::{LossOf, LossPair, in_place, losses_by_pair};
 use report::Document;
-use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
+use report::kernels::{KernelFigures, KernelPlace};
 use report::laplace::LaplaceWay;
+use stats::alike::distinct;
 use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 
@@ -16,38 +18,27 @@ use crate::digits;
 const PLACES: usize = 4;
 
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
-    let mut places: Vec<(&str, &str)> = Vec::new();
-    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
-        if place.transfer_share.is_some() && !places.contains(&(&place.row, &place.column)) {
-            places.push((&place.row, &place.column));
-        }
+    let places = document.kernels.iter().flat_map(|kernel| &kernel.places);
+    let with_transfers = places.filter(|place| place.transfer_share.is_some());
+    let places = distinct(with_transfers.map(|place| (&place.row[..], &place.column[..])));
+    for place in places.into_iter().take(PLACES) {
+        shares(document, place, page);
     }
-    for (row, column) in places.iter().take(PLACES) {
-        shares(document, row, column, page);
-    }
-    let mut pairs: Vec<[&str; 3]> = Vec::new();
-    for loss in document.kernels.iter().flat_map(|kernel| &kernel.losses) {
-        let pair = [&loss.of[..], &loss.far[..], &loss.near[..]];
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
-        }
-    }
-    for pair in pairs.into_iter().take(PLACES) {
-        losses(document, pair, page);
+    for (pair, of_pair) in losses_by_pair(document).into_iter().take(PLACES) {
+        losses(pair, of_pair, page);
     }
     ways(document, page);
 }
 
 /// The part of each kernel's time that goes to transfers.
-fn shares(document: &Document, row: &str, column: &str, page: &mut HtmlPage) {
-    let of = |kernel: &KernelFigures| {
-        let place = kernel.places.iter().find(|place| place.row == row && place.column == column)?;
+fn shares(document: &Document, (row, column): (&str, &str), page: &mut HtmlPage) {
+    let of = |(kernel, place): (&KernelFigures, &KernelPlace)| {
         let percent = place.transfer_share? * 100.0;
         let said = format!("{} %, {}", digits::shown(percent, None), rates(kernel, place));
         let value = format!("{}: {said}", kernel.name);
         Some(Row { name: kernel.name.clone(), said, colour: series(0), marks: vec![(Mark::Bar(percent), value)] })
     };
-    let rows: Vec<Row> = document.kernels.iter().filter_map(of).collect();
+    let rows: Vec<Row> = in_place(document, (row, column)).filter_map(of).collect();
     let title = format!("{column}, host memory of {row}: the part of each kernel's time that goes to transfers");
     drawn(&title, "% of the time in transfers", rows, page);
 }
@@ -67,10 +58,9 @@ fn rates(kernel: &KernelFigures, place: &KernelPlace) -> String {
 }
 
 /// How much longer each kernel takes from the far place, with its interval, and as a ring what the bandwidths predict.
-fn losses(document: &Document, pair: [&str; 3], page: &mut HtmlPage) {
-    let [of, far, near] = pair;
+fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut HtmlPage) {
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let row = |(kernel, loss): (&KernelFigures, &KernelLoss)| {
+    let row = |(kernel, loss): LossOf<'_>| {
         let name = &kernel.name;
         let found = loss.comparison.as_ref();
         let is_undecided = found.is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
@@ -90,9 +80,7 @@ fn losses(document: &Document, pair: [&str; 3], page: &mut HtmlPage) {
         let said = if is_undecided { format!("{change}, not significant") } else { change };
         Row { name: name.clone(), said, colour: series(if is_undecided { 5 } else { 1 }), marks }
     };
-    let all = document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss)));
-    let rows: Vec<Row> =
-        all.filter(|(_, loss)| [&loss.of[..], &loss.far, &loss.near] == [of, far, near]).map(row).collect();
+    let rows: Vec<Row> = losses.into_iter().map(row).collect();
     let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows {
         title: "% longer; ring: as the bandwidths predict".to_owned(),

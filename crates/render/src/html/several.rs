@@ -12,6 +12,7 @@ use analysis::judge::ChangeVerdict;
 use analysis::run::Run;
 use report::document::Tool;
 use report::timestamp::unix_ns;
+use stats::interval::range;
 
 use super::write::HtmlPage;
 use crate::charts::colours::series;
@@ -143,11 +144,7 @@ fn over_time(runs: &[Run], tool: &Tool, names: Names<'_>, page: &mut HtmlPage) {
         }
     }
     all.retain(|_, (_, points)| points.len() > 2);
-    let moved = |points: &[At<'_>]| {
-        let (low, high) =
-            points.iter().fold((f64::MAX, 0.0_f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
-        high / low
-    };
+    let moved = |points: &[At<'_>]| range(points.iter().map(|point| point.1)).map_or(1.0, |(low, high)| high / low);
     let mut ordered: Vec<(&Key, (Unit, Vec<At<'_>>))> = all.into_iter().collect();
     ordered.sort_by(|a, b| moved(&b.1.1).total_cmp(&moved(&a.1.1)));
     if ordered.is_empty() {

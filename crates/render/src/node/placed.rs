@@ -7,6 +7,7 @@ use report::MpiDocument;
 use report::mpi::MpiMatrix;
 use report::place::{Candidate, Place as RankPlace, PlaceDocument, Turn};
 use report::settings::Direction;
+use stats::alike::grouped;
 use stats::interval::median;
 use stats::units::size;
 
@@ -26,8 +27,7 @@ pub(super) fn of_place(document: &PlaceDocument) -> Option<Node> {
     if all.is_empty() {
         return None;
     }
-    let mut places: Vec<Place> = Vec::new();
-    for (place, links) in links {
+    let card = |(place, links): (&RankPlace, Vec<MeasuredLink>)| {
         let gpu = place.gpu.as_ref();
         let to = gpu.map(|gpu| format!("GPU {}", gpu.index));
         let to = to.or(place.target_node.map(|node| format!("memory of node {node}"))).unwrap_or("no GPU".to_owned());
@@ -40,17 +40,16 @@ pub(super) fn of_place(document: &PlaceDocument) -> Option<Node> {
             from_nodes: Vec::new(),
             marks: Vec::new(),
         };
-        match places.iter_mut().find(|other| other.index == place.memory_node) {
-            Some(other) => other.cards.push(card),
-            None => places.push(Place {
-                index: place.memory_node,
-                name: place.memory_node.map_or("memory of no one node".to_owned(), |node| format!("NUMA node {node}")),
-                detail: "host memory".to_owned(),
-                chips: Vec::new(),
-                cards: vec![card],
-            }),
-        }
-    }
+        (place.memory_node, card)
+    };
+    let place = |(index, cards): (Option<u32>, Vec<Card>)| Place {
+        index,
+        name: index.map_or("memory of no one node".to_owned(), |node| format!("NUMA node {node}")),
+        detail: "host memory".to_owned(),
+        chips: Vec::new(),
+        cards,
+    };
+    let mut places: Vec<Place> = grouped(links.into_iter().map(card)).into_iter().map(place).collect();
     places.sort_by_key(|place| place.index.unwrap_or(u32::MAX));
     let host = document.machine.hostname.clone().unwrap_or("a node without a name".to_owned());
     let simulated = if measured.platform.simulated.is_some() { "SIMULATED: " } else { "" };
@@ -119,7 +118,7 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
             names.len() - 1
         })
     };
-    let mut lines: Vec<(usize, usize, Vec<MeasuredLink>)> = Vec::new();
+    let mut links: Vec<((usize, usize), MeasuredLink)> = Vec::new();
     for (row, from) in matrix.rows.iter().enumerate() {
         for (column, to) in matrix.columns.iter().enumerate() {
             let (one, other) = (at(&from.name), at(&to.name));
@@ -137,13 +136,9 @@ fn ring(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> Option<
                 at_once: None,
                 is_below: false,
             };
-            let ends = (one.min(other), one.max(other));
-            match lines.iter_mut().find(|line| (line.0, line.1) == ends) {
-                Some(line) => line.2.push(link),
-                None => lines.push((ends.0, ends.1, vec![link])),
-            }
+            links.push(((one.min(other), one.max(other)), link));
         }
     }
-    let all: Vec<MeasuredLink> = lines.iter().flat_map(|line| line.2.clone()).collect();
-    (!all.is_empty()).then(|| (Ring { title: plane.name(), names, lines }, all))
+    let all: Vec<MeasuredLink> = links.iter().map(|(_, link)| link.clone()).collect();
+    (!all.is_empty()).then(|| (Ring { title: plane.name(), names, lines: grouped(links) }, all))
 }

@@ -7,6 +7,7 @@ use analysis::words::direction;
 use report::Document;
 use report::device::name_on_node;
 use report::settings::Direction;
+use stats::alike::grouped;
 
 use super::scale::{Colours, MARKED, figure_with_unit};
 use crate::names;
@@ -25,9 +26,11 @@ const THICK: f64 = 6.0;
 pub(super) struct Ring {
     pub(super) title: String,
     pub(super) names: Vec<String>,
-    /// Between two of them, each way.
-    pub(super) lines: Vec<(usize, usize, Vec<MeasuredLink>)>,
+    pub(super) lines: Vec<RingLine>,
 }
+
+/// Two of a ring by their numbers, the lower one first, and what is between them, each way.
+pub(super) type RingLine = ((usize, usize), Vec<MeasuredLink>);
 
 impl Ring {
     /// The rings of a document's links: copies between GPUs, then accesses from node to node.
@@ -39,27 +42,18 @@ impl Ring {
                     (LinkEnd::Device(_), LinkEnd::Device(_)) | (LinkEnd::Numa(_), LinkEnd::Numa(_))
                 )
         };
-        let mut kinds: Vec<(Direction, bool)> = Vec::new();
-        for link in links.iter().filter(is_pair) {
-            if !kinds.contains(&(link.direction, link.is_time)) {
-                kinds.push((link.direction, link.is_time));
-            }
-        }
-        let ring = |(way, is_time): (Direction, bool)| {
-            let of_kind: Vec<&MeasuredLink> =
-                links.iter().filter(is_pair).filter(|link| (link.direction, link.is_time) == (way, is_time)).collect();
+        let kinds: Vec<(_, Vec<&MeasuredLink>)> =
+            grouped(links.iter().filter(is_pair).map(|link| ((link.direction, link.is_time), link)));
+        let ring = |((way, is_time), of_kind): ((Direction, bool), Vec<&MeasuredLink>)| {
             let mut ends: Vec<&LinkEnd> = of_kind.iter().flat_map(|link| [&link.from, &link.to]).collect();
             ends.sort();
             ends.dedup();
             let at = |end: &LinkEnd| ends.iter().position(|other| *other == end).unwrap_or(0);
-            let mut lines: Vec<(usize, usize, Vec<MeasuredLink>)> = Vec::new();
-            for link in of_kind {
-                let (one, other) = (at(&link.from).min(at(&link.to)), at(&link.from).max(at(&link.to)));
-                match lines.iter_mut().find(|line| (line.0, line.1) == (one, other)) {
-                    Some(line) => line.2.push(link.clone()),
-                    None => lines.push((one, other, vec![link.clone()])),
-                }
-            }
+            let between = |link: &MeasuredLink| {
+                let (one, other) = (at(&link.from), at(&link.to));
+                (one.min(other), one.max(other))
+            };
+            let lines = grouped(of_kind.iter().map(|link| (between(link), (*link).clone())));
             let noun = if ends.iter().any(|end| matches!(end, LinkEnd::Device(_))) {
                 "GPU to GPU"
             } else {
@@ -123,18 +117,19 @@ impl Ring {
         };
         let thick = (THICK - self.names.len() as f64 / 4.0).max(2.0);
         // The slower lie on top: they are what a reader looks for.
-        let worst = |line: &(usize, usize, Vec<MeasuredLink>)| {
-            let values = line.2.iter().filter_map(|link| link.alone.or(link.at_once)).map(|measured| measured.value);
-            let is_time = line.2.iter().any(|link| link.is_time);
+        let worst = |(_, links): &RingLine| {
+            let values = links.iter().filter_map(MeasuredLink::first).map(|measured| measured.value);
+            let is_time = links.iter().any(|link| link.is_time);
             if is_time { values.fold(0.0, f64::max) } else { values.fold(f64::MAX, f64::min) }
         };
         let mut lines: Vec<_> = self.lines.iter().collect();
-        let is_time = lines.iter().any(|line| line.2.iter().any(|link| link.is_time));
+        let is_time = lines.iter().any(|(_, links)| links.iter().any(|link| link.is_time));
         lines.sort_by(|a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) });
         for line in lines {
-            let (from, to) = (place(line.0), place(line.1));
+            let (ends, links) = line;
+            let (from, to) = (place(ends.0), place(ends.1));
             let (fill, _) = colours.paint(is_time, worst(line));
-            let figures: Vec<String> = line.2.iter().filter_map(|link| self.link_line(link, line)).collect();
+            let figures: Vec<String> = links.iter().filter_map(|link| self.link_line(link, *ends)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.
             let edge = format!(
@@ -142,7 +137,7 @@ impl Ring {
                 thick + 1.6
             );
             picture.form(&d, &edge, "");
-            if line.2.iter().any(|link| link.is_below) {
+            if links.iter().any(|link| link.is_below) {
                 let edge = format!("fill=\"none\" stroke-width=\"{:.1}\" {MARKED}", thick + 5.0);
                 picture.form(&d, &edge, "");
             }
@@ -162,10 +157,10 @@ impl Ring {
     }
 
     /// `GPU 0 to GPU 1: 380 GB/s`.
-    fn link_line(&self, link: &MeasuredLink, line: &(usize, usize, Vec<MeasuredLink>)) -> Option<String> {
-        let measured = link.alone.or(link.at_once)?;
+    fn link_line(&self, link: &MeasuredLink, (one, other): (usize, usize)) -> Option<String> {
+        let measured = link.first()?;
         // Ends are sorted, and so are the names.
-        let (from, to) = if link.from < link.to { (line.0, line.1) } else { (line.1, line.0) };
+        let (from, to) = if link.from < link.to { (one, other) } else { (other, one) };
         let below = if link.is_below { ", far below others of its kind" } else { "" };
         Some(format!(
             "{} to {}: {}{below}",

@@ -4,6 +4,7 @@ use analysis::measured_links::{Measured, MeasuredLink};
 
 use crate::charts::colours::{of_part, text_on};
 use crate::digits;
+use stats::interval::range;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
 
@@ -33,10 +34,7 @@ impl Range {
     fn of(links: &[MeasuredLink], is_time: bool) -> Option<Self> {
         let counted = links.iter().filter(|link| link.is_time == is_time);
         let values = counted.flat_map(|link| [link.alone, link.at_once]).flatten().map(|measured| measured.value);
-        values.fold(None, |range: Option<Self>, value| {
-            let Self { low, high } = range.unwrap_or(Self { low: value, high: value });
-            Some(Self { low: low.min(value), high: high.max(value) })
-        })
+        range(values).map(|(low, high)| Self { low, high })
     }
 
     fn is_apart(self) -> bool {

@@ -1,10 +1,8 @@
 //! What each rank lost when all ran at once, against running alone.
 
-use std::collections::BTreeMap;
-
 use report::Document;
 use report::contention::Penalty;
-use report::settings::{Direction, MemoryKind};
+use stats::alike::grouped;
 use stats::units;
 
 use super::grid::TextGrid;
@@ -68,16 +66,8 @@ fn grid(penalties: &[Penalty]) -> TextGrid {
 
 /// The penalties of each case in the order of ranks, and those left out, from the largest loss to the smallest.
 fn by_case(penalties: &[Penalty]) -> Vec<(Vec<&Penalty>, Vec<&Penalty>)> {
-    let mut order: Vec<(Direction, u64, MemoryKind)> = Vec::new();
-    let mut cases: BTreeMap<(Direction, u64, MemoryKind), Vec<&Penalty>> = BTreeMap::new();
-    for penalty in penalties {
-        let case = (penalty.direction, penalty.bytes, penalty.memory);
-        if !cases.contains_key(&case) {
-            order.push(case);
-        }
-        cases.entry(case).or_default().push(penalty);
-    }
-    order.iter().filter_map(|case| cases.remove(case)).map(cut).collect()
+    let case = |penalty: &Penalty| (penalty.direction, penalty.bytes, penalty.memory);
+    grouped(penalties.iter().map(|penalty| (case(penalty), penalty))).into_iter().map(|(_, all)| cut(all)).collect()
 }
 
 fn cut(mut all: Vec<&Penalty>) -> (Vec<&Penalty>, Vec<&Penalty>) {

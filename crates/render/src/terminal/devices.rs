@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use report::conditions::{ClockRange, Conditions};
 use report::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
+use stats::alike::grouped;
 use stats::{IdSet, units};
 
 use super::grid::TextGrid;
@@ -155,15 +156,8 @@ const MOST_NOTES: usize = 16;
 
 /// What is said of devices in words, and of which: equal texts are said once.
 fn notes(document: &Document) -> Vec<String> {
-    let mut texts: Vec<(String, Vec<&Device>)> = Vec::new();
-    for device in &document.devices {
-        for text in notes_on(device) {
-            match texts.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, devices)) => devices.push(device),
-                None => texts.push((text, vec![device])),
-            }
-        }
-    }
+    let notes = document.devices.iter().flat_map(|device| notes_on(device).into_iter().map(move |text| (text, device)));
+    let texts: Vec<(String, Vec<&Device>)> = grouped(notes);
     let all = document.devices.len();
     let of = |devices: &[&Device]| match devices {
         [first, ..] if devices.len() < all => {

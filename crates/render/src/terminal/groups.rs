@@ -2,6 +2,7 @@
 
 use report::Document;
 use report::case::Case;
+use stats::alike::grouped;
 use stats::units;
 
 use super::words;
@@ -24,8 +25,7 @@ pub(super) fn is_sweep(document: &Document) -> bool {
 pub(super) fn groups(document: &Document) -> Vec<Group<'_>> {
     let sweep = is_sweep(document);
     let several_ranks = document.ranks.len() > 1;
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for case in &document.cases {
+    let caption = |case: &Case| {
         let by = words::by(document.settings.engine);
         let mut axes =
             vec![format!("{} memory{by}", words::memory(case.memory)), words::timing(case.timing).to_owned()];
@@ -35,11 +35,8 @@ pub(super) fn groups(document: &Document) -> Vec<Group<'_>> {
         if several_ranks {
             axes.push(words::order(case.order).to_owned());
         }
-        let caption = axes.join(", ");
-        match groups.iter_mut().find(|group| group.caption == caption) {
-            Some(group) => group.cases.push(case),
-            None => groups.push(Group { caption, cases: vec![case] }),
-        }
-    }
-    groups
+        axes.join(", ")
+    };
+    let groups = grouped(document.cases.iter().map(|case| (caption(case), case)));
+    groups.into_iter().map(|(caption, cases)| Group { caption, cases }).collect()
 }

@@ -1,7 +1,8 @@
 //! Kernels that compute: a table of their rates for each place, and one of what far places cost beside what the bandwidths of the run predict.
 
+use analysis::kernels::{in_place, losses_by_pair, places};
 use report::Document;
-use report::kernels::{KernelFigures, KernelLoss, KernelPlace};
+use report::kernels::{KernelFigures, KernelPlace};
 use stats::compare::TwoSampleVerdict;
 use stats::interval::Interval;
 use stats::units::carried;
@@ -14,25 +15,15 @@ const LEAST_RUN_NS: f64 = 10_000.0;
 
 /// Draws them, where the document has some.
 pub(super) fn draw(document: &Document, page: &mut Page) {
-    let mut places: Vec<(&str, &str)> = Vec::new();
-    for place in document.kernels.iter().flat_map(|kernel| &kernel.places) {
-        if !places.contains(&(&place.row, &place.column)) {
-            places.push((&place.row, &place.column));
-        }
-    }
-    for (row, column) in places {
-        rates(document, row, column, page);
-        both_clocks(document, row, column, page);
+    for place in places(document) {
+        rates(document, place, page);
+        both_clocks(document, place, page);
     }
     losses(document, page);
 }
 
-fn rates(document: &Document, row: &str, column: &str, page: &mut Page) {
-    let here = |kernel: &'_ KernelFigures| {
-        kernel.places.iter().find(|place| place.row == row && place.column == column).cloned()
-    };
-    let found: Vec<(&KernelFigures, KernelPlace)> =
-        document.kernels.iter().filter_map(|kernel| Some((kernel, here(kernel)?))).collect();
+fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
+    let found: Vec<(&KernelFigures, &KernelPlace)> = in_place(document, (row, column)).collect();
     let on_gpu = found.iter().any(|(_, place)| place.resident_ns.is_some());
     let header: &[&str] = match on_gpu {
         true => &["", "with transfers", "± 95 %", "alone", "± 95 %", "", "in transfers"],
@@ -71,19 +62,16 @@ fn rates(document: &Document, row: &str, column: &str, page: &mut Page) {
 }
 
 /// The time of a run by the GPU's clock, and what the host waits that starts it and needs its result.
-fn both_clocks(document: &Document, row: &str, column: &str, page: &mut Page) {
-    let here = |kernel: &'_ KernelFigures| {
-        kernel.places.iter().find(|place| place.row == row && place.column == column).cloned()
-    };
-    let found = document.kernels.iter().filter_map(|kernel| Some((&kernel.name, here(kernel)?)));
-    let found: Vec<(&String, KernelPlace)> = found.filter(|(_, place)| place.resident_ns.is_some()).collect();
+fn both_clocks(document: &Document, (row, column): (&str, &str), page: &mut Page) {
+    let found = in_place(document, (row, column)).filter(|(_, place)| place.resident_ns.is_some());
+    let found: Vec<(&KernelFigures, &KernelPlace)> = found.collect();
     if found.iter().all(|(_, place)| place.host_ns.is_none()) {
         return;
     }
     let header = ["", "with transfers", "host's", "alone", "host's", ""];
     let mut grid = TextGrid::new(1, &header);
     grid.caption(format!("{column}, host memory of {row}: time by the GPU's clock and by the host's"));
-    for (name, place) in found {
+    for (kernel, place) in found {
         // A round that the host's clock timed has no time by the GPU's.
         let [gpu, host] = match place.host_ns {
             Some(host) => [Some(place.median_ns), Some(host)],
@@ -91,32 +79,23 @@ fn both_clocks(document: &Document, row: &str, column: &str, page: &mut Page) {
         };
         let cell = |ns: Option<f64>| ns.map_or("–".to_owned(), |ns| carried(ns / 1e3, None, 4));
         let times = [gpu, host, place.resident_ns, place.host_resident_ns].map(cell);
-        grid.row([vec![name.clone()], times.to_vec(), vec!["µs".to_owned()]].concat(), Vec::new());
+        grid.row([vec![kernel.name.clone()], times.to_vec(), vec!["µs".to_owned()]].concat(), Vec::new());
     }
     grid.draw(page);
     page.blank();
 }
 
 fn losses(document: &Document, page: &mut Page) {
-    let all: Vec<(&KernelFigures, &KernelLoss)> =
-        document.kernels.iter().flat_map(|kernel| kernel.losses.iter().map(move |loss| (kernel, loss))).collect();
-    let Some((_, first)) = all.first() else { return };
-    let mut groups: Vec<[&str; 3]> = Vec::new();
-    for (_, loss) in &all {
-        let group = [&loss.of[..], &loss.far[..], &loss.near[..]];
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    let predicted = first.predicted_loss.is_some();
-    for [of, far, near] in groups {
+    let first = document.kernels.iter().find_map(|kernel| kernel.losses.first());
+    let predicted = first.is_some_and(|loss| loss.predicted_loss.is_some());
+    for ([of, far, near], losses) in losses_by_pair(document) {
         let header: &[&str] = match predicted {
             true => &["", "takes longer", "95 % interval", "predicted", "below 1 % from"],
             false => &["", "takes longer", "95 % interval"],
         };
         let mut grid = TextGrid::new(1, header);
         grid.caption(format!("{of}: {far} instead of {near}"));
-        for (kernel, loss) in all.iter().filter(|(_, loss)| [&loss.of[..], &loss.far, &loss.near] == [of, far, near]) {
+        for (kernel, loss) in losses {
             let interval =
                 |interval: &Interval| format!("{} to {}", signed(interval.low - 1.0), signed(interval.high - 1.0));
             let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| interval(&found.ratio_interval));

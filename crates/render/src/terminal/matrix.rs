@@ -6,6 +6,7 @@
 use analysis::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 use report::Document;
 use report::matrix::{Compares, Matrix};
+use stats::alike::grouped;
 
 use super::bands;
 use super::grid::TextGrid;
@@ -123,14 +124,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
 
 /// The rows that were not measured, those with one reason together.
 fn missing(matrix: &Matrix, page: &mut Page) {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
-    for row in &matrix.rows {
-        let Some(reason) = &row.reason else { continue };
-        match told.iter_mut().find(|(other, _)| other == reason) {
-            Some((_, names)) => names.push(&row.name),
-            None => told.push((reason, vec![&row.name])),
-        }
-    }
+    let reasons = matrix.rows.iter().filter_map(|row| Some((row.reason.as_deref()?, &row.name[..])));
+    let told: Vec<(&str, Vec<&str>)> = grouped(reasons);
     for (reason, names) in told {
         page.paragraph(Tone::Warning, "    not measured: ", &format!("{} ({reason})", names.join(", ")));
     }

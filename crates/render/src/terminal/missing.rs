@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use report::Document;
 use report::launch::MissingRank;
 use stats::IdSet;
+use stats::alike::grouped;
 
 use super::page::{Page, Tone};
 use super::{hosts, words};
@@ -25,19 +26,10 @@ pub(super) fn count(document: &Document, page: &mut Page) {
 
 /// Which are missing and why; those with the same host and reason together.
 pub(super) fn reasons(document: &Document, page: &mut Page) {
-    let mut reasons: Vec<(Vec<&MissingRank>, IdSet)> = Vec::new();
-    for missing in &document.missing {
-        match reasons.iter_mut().find(|(alike, _)| alike[0].why == missing.why) {
-            Some((alike, ranks)) => {
-                alike.push(missing);
-                ranks.0.insert(missing.rank);
-            }
-            None => reasons.push((vec![missing], IdSet::from_iter([missing.rank]))),
-        }
-    }
-    for (alike, ranks) in reasons.iter().take(MOST_REASONS) {
-        let where_ = on(alike.iter().copied());
-        page.paragraph(Tone::Bad, "missing: ", &format!("{}, {where_}: {}", words::ranks(ranks), alike[0].why));
+    let reasons: Vec<(&str, Vec<&MissingRank>)> = grouped(document.missing.iter().map(|one| (&one.why[..], one)));
+    for (why, missing) in reasons.iter().take(MOST_REASONS) {
+        let (ranks, where_) = (missing.iter().map(|one| one.rank).collect(), on(missing.iter().copied()));
+        page.paragraph(Tone::Bad, "missing: ", &format!("{}, {where_}: {why}", words::ranks(&ranks)));
     }
     if reasons.len() > MOST_REASONS {
         page.line(Tone::Bad, format!("missing: {} more reasons are in the document", reasons.len() - MOST_REASONS));

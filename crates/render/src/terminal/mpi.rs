@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use analysis::mpi_figure::mpi_figure;
 use report::mpi::{MpiCase, MpiDocument, MpiOperation, MpiPair};
+use stats::alike::{distinct, grouped};
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
@@ -125,12 +126,7 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
 
 /// What works and what does not, each operation once.
 fn operations(operations: &[MpiOperation], page: &mut Page) {
-    let mut names: Vec<&str> = Vec::new();
-    for operation in operations.iter().map(|operation| operation.operation.as_str()) {
-        if !names.contains(&operation) {
-            names.push(operation);
-        }
-    }
+    let names = distinct(operations.iter().map(|operation| operation.operation.as_str()));
     let all = |outcome: &str| -> Vec<&str> {
         let is = |name: &&str| operations.iter().filter(|o| o.operation == *name).all(|o| o.outcome == outcome);
         names.iter().copied().filter(is).collect()
@@ -157,16 +153,12 @@ fn operations(operations: &[MpiOperation], page: &mut Page) {
 
 /// Why there is no figure, each reason once.
 fn reasons(pair: &MpiPair, page: &mut Page) {
-    let mut said: Vec<&str> = Vec::new();
-    for case in &pair.cases {
-        let Some(reason) = case.reason.as_deref().filter(|reason| !said.contains(reason)) else { continue };
-        said.push(reason);
-        let size = stats::units::size(case.bytes);
-        page.paragraph(
-            Tone::Warning,
-            "  ",
-            &format!("no figure for {} {} of {size}: {reason}", case.path, case.pattern),
-        );
+    let without: Vec<(&str, Vec<&MpiCase>)> =
+        grouped(pair.cases.iter().filter_map(|case| Some((case.reason.as_deref()?, case))));
+    for (reason, cases) in without {
+        let MpiCase { path, pattern, bytes, .. } = cases[0];
+        let size = stats::units::size(*bytes);
+        page.paragraph(Tone::Warning, "  ", &format!("no figure for {path} {pattern} of {size}: {reason}"));
     }
 }
 

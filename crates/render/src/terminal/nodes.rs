@@ -9,6 +9,7 @@ use report::case::{Case, CaseStatus, Order};
 use report::contention::NodeAggregate;
 use report::node::Difference;
 use report::outlier_node::OutlierNode;
+use stats::alike::grouped;
 use stats::{IdSet, units};
 
 use super::grid::TextGrid;
@@ -140,32 +141,18 @@ fn rank_named(document: &Document, rank: u32) -> String {
 
 /// Each fact that not all nodes have alike, and which node has what.
 fn differences(document: &Document, page: &mut Page) {
-    type Values<'a> = Vec<(&'a Difference, IdSet)>;
-    let mut facts: Vec<(&str, Values<'_>)> = Vec::new();
-    for node in &document.nodes {
-        for found in &node.differs {
-            let at = facts.iter().position(|(fact, _)| *fact == found.fact).unwrap_or_else(|| {
-                facts.push((&found.fact, Vec::new()));
-                facts.len() - 1
-            });
-            let values = &mut facts[at].1;
-            match values.iter_mut().find(|(known, _)| known.this == found.this) {
-                Some((_, nodes)) => {
-                    nodes.0.insert(node.index);
-                }
-                None => values.push((found, IdSet::from_iter([node.index]))),
-            }
-        }
-    }
+    let all = document.nodes.iter().flat_map(|node| node.differs.iter().map(move |found| (found, node.index)));
+    let facts: Vec<(&str, Vec<(&Difference, u32)>)> =
+        grouped(all.map(|(found, node)| (&found.fact[..], (found, node))));
     if facts.is_empty() {
         return;
     }
     page.line(Tone::Title, "Nodes differ");
-    for (fact, values) in facts {
-        let most = values.first().and_then(|(found, _)| found.most.as_ref());
+    for (fact, found) in facts {
+        let most = found.first().and_then(|(found, _)| found.most.as_ref());
+        let values: Vec<(&str, IdSet)> = grouped(found.iter().map(|(found, node)| (&found.this[..], *node)));
         let mut parts: Vec<String> = most.map(|most| format!("{most} on most")).into_iter().collect();
-        let named =
-            |(found, nodes): &(&Difference, IdSet)| format!("{} on {}", found.this, hosts::named(document, nodes));
+        let named = |(this, nodes): &(&str, IdSet)| format!("{this} on {}", hosts::named(document, nodes));
         parts.extend(values.iter().take(MOST_NAMED).map(named));
         let more = values.len().saturating_sub(MOST_NAMED);
         parts.extend((more > 0).then(|| format!("{more} more values in the document")));

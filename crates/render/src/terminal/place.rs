@@ -2,6 +2,7 @@
 
 use report::place::{Candidate, Line, Measured, Place, PlaceDocument, PlacedGpu, Turn};
 use stats::IdSet;
+use stats::alike::grouped;
 use stats::compare::TwoSampleVerdict;
 use stats::interval::median;
 use stats::units;
@@ -65,14 +66,8 @@ fn places(candidate: &Candidate, page: &mut Page) {
         grid.row(row(place, has_nic), Vec::new());
     }
     grid.draw_fitting(&["L3", "known from"], page);
-    let mut told: Vec<(String, Vec<&Place>)> = Vec::new();
-    for place in &candidate.places {
-        let gist = without_brackets(&place.why);
-        match told.iter_mut().find(|(other, _)| *other == gist) {
-            Some((_, ranks)) => ranks.push(place),
-            None => told.push((gist, vec![place])),
-        }
-    }
+    let told: Vec<(String, Vec<&Place>)> =
+        grouped(candidate.places.iter().map(|place| (without_brackets(&place.why), place)));
     for (gist, alike) in told {
         let all = alike.len() == candidate.places.len() && alike.len() > 1;
         let ranks = alike.iter().map(|place| place.rank).collect();

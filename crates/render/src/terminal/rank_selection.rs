@@ -7,6 +7,7 @@ use report::Document;
 use report::case::Case;
 use report::contention::{Aggregate, NodeAggregate, rates_by_node};
 use report::outlier_node::OutlierNode;
+use stats::interval::range;
 
 use super::hosts;
 use super::numbers::RateDecimals;
@@ -40,8 +41,7 @@ impl Picked {
             }
         }
         let rest: Vec<f64> = all.iter().filter(|(one, _)| !rows.contains(one)).map(|(_, rate)| *rate).collect();
-        let least = rest.iter().copied().reduce(f64::min);
-        Self { rows, left_out: rest.len(), between: least.zip(rest.iter().copied().reduce(f64::max)) }
+        Self { rows, left_out: rest.len(), between: range(rest) }
     }
 
     /// `496 more ranks, 20.031 to 27.116 GB/s`; `None` when all have rows. `figure` says of what the rates are.

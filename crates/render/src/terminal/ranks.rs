@@ -9,6 +9,7 @@ use report::Document;
 use report::case::Case;
 use report::device::DeviceKind;
 use stats::IdSet;
+use stats::alike::grouped;
 use stats::flag::Flag;
 
 use super::figures::{self, Figures};
@@ -80,7 +81,7 @@ fn rows<'a>(
     grid: &mut TextGrid,
 ) -> Vec<&'a report::result::BlockSample> {
     let picked = rank_selection::ranks(document, case);
-    let mut said: Vec<(Tone, String, IdSet)> = Vec::new();
+    let mut said: Vec<((Tone, String), u32)> = Vec::new();
     let mut timed = Vec::new();
     for rank in &document.ranks {
         match shown(case, rank.rank) {
@@ -97,15 +98,11 @@ fn rows<'a>(
                 cells.extend(labels.flags.then(|| flags.iter().map(|&flag| words::flag_letter(flag)).collect()));
                 grid.row(cells, Vec::new());
             }
-            Shown::Words { tone, text } => match said.iter_mut().find(|(_, known, _)| *known == text) {
-                Some((_, _, ranks)) => {
-                    ranks.0.insert(rank.rank);
-                }
-                None => said.push((tone, text, IdSet::from_iter([rank.rank]))),
-            },
+            Shown::Words { tone, text } => said.push(((tone, text), rank.rank)),
         }
     }
-    for (tone, text, ranks) in said {
+    let said: Vec<(_, IdSet)> = grouped(said);
+    for ((tone, text), ranks) in said {
         match ranks.to_string() {
             list if list.len() <= WIDEST_LIST => grid.text_row(vec![list], tone, text),
             _ => grid.text_row(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),

@@ -11,6 +11,7 @@ use report::device::DeviceKind;
 use report::rank::{ChosenBy, Locality, Rank};
 use report::result::RankResult;
 use stats::IdSet;
+use stats::alike::grouped;
 use stats::units;
 
 use super::page::{Page, Tone};
@@ -47,20 +48,13 @@ pub(super) fn after_one(document: &Document, rank: &Rank, quiet: bool, page: &mu
 /// What stands below the numbers of several ranks.
 pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
     let of_rank = places::by_rank(document);
-    let mut said: Vec<(Remark, IdSet)> = Vec::new();
-    for rank in &document.ranks {
+    let remarks = document.ranks.iter().flat_map(|rank| {
         let results = of_rank.get(&rank.rank).map(Vec::as_slice).unwrap_or_default();
         let results =
             on_results(document, rank, results, false).into_iter().filter(|remark| !quiet || remark.is_loud());
-        for remark in on_choice(rank).into_iter().chain(results) {
-            match said.iter_mut().find(|(known, _)| *known == remark) {
-                Some((_, ranks)) => {
-                    ranks.0.insert(rank.rank);
-                }
-                None => said.push((remark, IdSet::from_iter([rank.rank]))),
-            }
-        }
-    }
+        on_choice(rank).into_iter().chain(results).map(|remark| (remark, rank.rank))
+    });
+    let mut said: Vec<(Remark, IdSet)> = grouped(remarks);
     let of_all = totals(document).filter(|_| !quiet);
     said.extend(of_all.map(|(key, (ranks, text))| (Remark { key, tone: Tone::Plain, text }, ranks)));
     if said.is_empty() {

@@ -3,6 +3,7 @@
 
 use report::Document;
 use stats::IdSet;
+use stats::alike::grouped;
 
 use super::hosts;
 
@@ -17,16 +18,8 @@ pub(super) struct Alike<T> {
 
 /// The document's nodes by what each of them shows, the most common first.
 pub(super) fn alike<T: PartialEq>(document: &Document, of: impl Fn(u32) -> T) -> Vec<Alike<T>> {
-    let mut ways: Vec<Alike<T>> = Vec::new();
-    for node in hosts::nodes(document) {
-        let what = of(node);
-        match ways.iter_mut().find(|way| way.what == what) {
-            Some(way) => {
-                way.nodes.0.insert(node);
-            }
-            None => ways.push(Alike { nodes: IdSet::from_iter([node]), what }),
-        }
-    }
+    let ways = grouped(hosts::nodes(document).into_iter().map(|node| (of(node), node)));
+    let mut ways: Vec<Alike<T>> = ways.into_iter().map(|(what, nodes)| Alike { nodes, what }).collect();
     ways.sort_by_key(|way| std::cmp::Reverse(way.nodes.len()));
     ways
 }

@@ -10,6 +10,7 @@ use report::Document;
 use report::rank::Rank;
 use report::result::BlockSample;
 use report::settings::Direction;
+use stats::alike::{distinct, grouped};
 use stats::flag::Flag;
 use stats::summary::Summary;
 use stats::units;
@@ -23,12 +24,7 @@ use super::words;
 
 pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
     for group in groups(document) {
-        let mut directions: Vec<Direction> = Vec::new();
-        for case in &group.cases {
-            if !directions.contains(&case.direction) {
-                directions.push(case.direction);
-            }
-        }
+        let directions: Vec<Direction> = distinct(group.cases.iter().map(|case| case.direction));
         let mut rest = &directions[..];
         while !rest.is_empty() {
             // As many directions as fit, but at least one.
@@ -109,7 +105,7 @@ impl<'a> Column<'a> {
 /// the directions they are said of.
 fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimals, grid: &mut TextGrid) {
     let mut cells = vec![units::size(bytes)];
-    let mut said: Vec<(Tone, &str, Vec<&str>)> = Vec::new();
+    let mut said: Vec<((Tone, &str), &str)> = Vec::new();
     for column in columns {
         let (three, letters) = match column.by_size.get(&bytes) {
             Some(Shown::Numbers { summary, flags, .. }) => {
@@ -118,11 +114,7 @@ fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimal
                 ([median, numbers::half_width(summary), rate], letters)
             }
             Some(Shown::Words { tone, text }) => {
-                let direction = words::direction(column.direction);
-                match said.iter_mut().find(|(_, known, _)| *known == text.as_str()) {
-                    Some((_, _, directions)) => directions.push(direction),
-                    None => said.push((*tone, text, vec![direction])),
-                }
+                said.push(((*tone, text), words::direction(column.direction)));
                 (DASHES.map(String::from), String::new())
             }
             // Timed by another clock: it is in another table.
@@ -131,13 +123,14 @@ fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimal
         cells.extend(three);
         cells.extend(column.flags().next().map(|_| letters));
     }
+    let said: Vec<(_, Vec<&str>)> = grouped(said);
     match &said[..] {
-        [(tone, text, directions)] if directions.len() == columns.len() => {
+        [((tone, text), directions)] if directions.len() == columns.len() => {
             cells.truncate(1);
             grid.text_row(cells, *tone, (*text).to_owned());
         }
         _ => {
-            let note = |(tone, text, directions): (Tone, &str, Vec<&str>)| {
+            let note = |((tone, text), directions): ((Tone, &str), Vec<&str>)| {
                 (tone, format!("{}: {text}", directions.join(", ")))
             };
             grid.row(cells, said.into_iter().map(note).collect());
