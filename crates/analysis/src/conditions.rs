@@ -51,6 +51,12 @@ impl Differing {
     pub fn sides(&self) -> (String, String) {
         (self.base.join(" and "), self.new.join(" and "))
     }
+
+    /// `driver version: 550, then 560`: of a change in time.
+    pub fn then(&self) -> String {
+        let (before, after) = self.sides();
+        format!("{}: {before}, then {after}", self.fact)
+    }
 }
 
 /// Said where a fact is not in a document.

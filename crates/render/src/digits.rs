@@ -1,7 +1,9 @@
 //! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the arithmetic made.
 
 use analysis::figure::Unit;
+use report::row::Row;
 use stats::interval::Interval;
+use stats::summary::Summary;
 
 /// Digits of a figure without an interval.
 const WITHOUT: i32 = 3;
@@ -32,6 +34,17 @@ pub(crate) fn rate(bytes_per_s: f64, interval: Option<&Interval>) -> String {
 /// The same without the unit.
 pub(crate) fn rate_number(bytes_per_s: f64, interval: Option<&Interval>) -> String {
     shown(bytes_per_s / 1e9, interval.map(|interval| (interval.high - interval.low) / 2e9))
+}
+
+/// `24.0`: the rate of the median block, GB/s.
+pub(crate) fn median_rate(summary: &Summary) -> String {
+    rate_number(summary.median_bytes_per_s, summary.rate_interval().as_ref())
+}
+
+/// The 95 % interval of a row's median time.
+pub(crate) fn time_interval(row: &Row) -> Option<Interval> {
+    let ends = row.median_low_ns.zip(row.median_high_ns);
+    ends.map(|(low, high)| Interval { low, high, confidence: 0.95 })
 }
 
 /// `2.05 µs`.
@@ -65,6 +78,36 @@ pub(crate) fn size(bytes: f64) -> String {
     let (unit, name) = found.unwrap_or((1.0, "B"));
     let text = shown(bytes / unit, Some(bytes / unit * 0.05));
     format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `98.7 %` of a part.
+pub(crate) fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
+
+/// `0.8 %`: half an interval as a part of what it is of; a dash without one.
+pub(crate) fn half_width(interval: Option<&Interval>, of: f64) -> String {
+    interval.map_or("–".to_owned(), |interval| percent(interval.relative_half_width(of)))
+}
+
+/// `+1.2 %` of a part, in ASCII: columns of a terminal align by it.
+pub(crate) fn signed(part: f64) -> String {
+    format!("{:+.1} %", part * 100.0)
+}
+
+/// `-3.1 %` of a ratio, in ASCII.
+pub(crate) fn signed_change(ratio: f64) -> String {
+    signed(ratio - 1.0)
+}
+
+/// `−3.1 % to +2.0 %` of an interval of ratios.
+pub(crate) fn changes(ratios: &Interval) -> String {
+    format!("{} to {}", change(ratios.low), change(ratios.high))
+}
+
+/// ` (95 % interval −3.1 % to +2.0 %)`; nothing without one.
+pub(crate) fn known_within(ratios: Option<&Interval>) -> String {
+    ratios.map_or(String::new(), |ratios| format!(" (95 % interval {})", changes(ratios)))
 }
 
 /// `−3.1 %` of a ratio.

@@ -3,18 +3,17 @@
 use analysis::comparison::ComparedCase;
 use analysis::judge::{Basis, ChangeVerdict};
 
+use crate::digits::signed_change;
+
 /// `-3.1 %`: of the figure, whichever is better.
 pub(super) fn change(case: &ComparedCase) -> String {
-    percent(case.ratio.unwrap_or(case.new / case.base))
+    signed_change(case.ratio.unwrap_or(case.new / case.base))
 }
 
 /// `-3.4 % .. -2.8 %`; a dash without an interval.
 pub(super) fn interval(case: &ComparedCase) -> String {
-    case.ratio_interval.map_or("–".to_owned(), |ends| format!("{} .. {}", percent(ends.low), percent(ends.high)))
-}
-
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+    case.ratio_interval
+        .map_or("–".to_owned(), |ends| format!("{} .. {}", signed_change(ends.low), signed_change(ends.high)))
 }
 
 /// `10+12 blocks`, `6+6 runs`.

@@ -27,11 +27,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
     for step in &history.steps {
         let tone = if worse(step) { Tone::Warning } else { Tone::Plain };
         let by = change(step.unit, step.after / step.before);
-        page.paragraph(
-            tone,
-            &format!("{}  ", step.first_after),
-            &format!("{by}: {}, {}", step.key.case_in_words(), step.key.place()),
-        );
+        page.paragraph(tone, &format!("{}  ", step.first_after), &format!("{by}: {}", step.key));
         let levels = format!(
             "{} over {} to {}, then {} over {} ({})",
             figure(step.unit, step.before),
@@ -43,8 +39,7 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         );
         page.paragraph(Tone::Plain, "    level     ", &levels);
         for differs in &step.differing {
-            let words = format!("{}: {}, then {}", differs.fact, differs.base.join(" and "), differs.new.join(" and "));
-            page.paragraph(Tone::Plain, "    changed   ", &words);
+            page.paragraph(Tone::Plain, "    changed   ", &differs.then());
         }
         if step.differing.is_empty() {
             page.paragraph(Tone::Faint, "    changed   ", "no recorded change of the environment");

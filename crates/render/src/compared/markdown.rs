@@ -15,7 +15,7 @@ const SHOWN: usize = 200;
 pub fn markdown(comparison: &Comparison) -> String {
     let mut text = format!("**{}**\n", escaped(&comparison.summary));
     for differs in &comparison.differing {
-        let (base, new) = (differs.base.join(" and "), differs.new.join(" and "));
+        let (base, new) = differs.sides();
         text += &format!("\n- differs: {}: {} → {}", escaped(&differs.fact), escaped(&base), escaped(&new));
     }
     if !comparison.differing.is_empty() {

@@ -4,6 +4,7 @@ use analysis::node_changes::NodeChanges;
 use stats::units::counted;
 
 use super::escaped::escaped;
+use crate::digits::signed_change;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
@@ -30,8 +31,7 @@ fn answer(changes: &NodeChanges) -> (String, bool) {
 fn rows(changes: &NodeChanges) -> (Vec<&str>, Vec<Vec<String>>) {
     let mut header = vec!["node"];
     header.extend(changes.columns.iter().map(|column| &column.name[..]));
-    let percent =
-        |change: Option<f64>| change.map_or("–".to_owned(), |change| format!("{:+.1} %", (change - 1.0) * 100.0));
+    let percent = |change: Option<f64>| change.map_or("–".to_owned(), signed_change);
     let all = changes.rows.len() <= MOST_ROWS;
     let mut rows = Vec::new();
     for row in changes.rows.iter().filter(|row| all || !row.worse.is_empty()).take(MOST_ROWS) {

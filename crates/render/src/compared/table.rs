@@ -29,12 +29,8 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     side("base", &comparison.base, &mut page);
     side("new", &comparison.new, &mut page);
     for differs in &comparison.differing {
-        let words = format!(
-            "{}: {} in the base, {} in the new",
-            differs.fact,
-            differs.base.join(" and "),
-            differs.new.join(" and ")
-        );
+        let (base, new) = differs.sides();
+        let words = format!("{}: {base} in the base, {new} in the new", differs.fact);
         page.paragraph(if differs.essential { Tone::Bad } else { Tone::Warning }, "  differs   ", &words);
     }
     page.blank();
@@ -91,7 +87,7 @@ fn lacking(title: &str, cases: &[Lacking], page: &mut Page) {
     page.line(Tone::Title, title);
     for case in cases.iter().take(SAME_SHOWN) {
         let reason = case.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        page.paragraph(Tone::Warning, "  ", &format!("{}, {}{reason}", case.key.case_in_words(), case.key.place()));
+        page.paragraph(Tone::Warning, "  ", &format!("{}{reason}", case.key));
     }
     if cases.len() > SAME_SHOWN {
         page.paragraph(Tone::Faint, "  ", &format!("and {} more; --json has them", cases.len() - SAME_SHOWN));

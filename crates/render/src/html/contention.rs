@@ -97,10 +97,9 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
             let name = format!("{} {}", names::rank(document, penalty.rank), direction(penalty.direction));
             let (alone, both) = (penalty.alone_bytes_per_s, penalty.simultaneous_bytes_per_s);
             let said = |what: &str, rate: f64| format!("{name} {what}: {}", digits::rate(rate, None));
-            let known = penalty.comparison.as_ref().map_or(String::new(), |found| {
-                let ends = found.ratio_interval;
-                format!(", 95 % interval {} to {}", digits::change(ends.low), digits::change(ends.high))
-            });
+            let known = penalty.comparison.as_ref();
+            let known = known
+                .map_or(String::new(), |found| format!(", 95 % interval {}", digits::changes(&found.ratio_interval)));
             let change = digits::change(both / alone);
             Row {
                 said: format!("{} GB/s, {change}", digits::rate_number(both, None)),
@@ -124,7 +123,7 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
         page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
     }
     let cells = document.penalties.iter().map(|penalty| {
-        let ends = penalty.comparison.as_ref().map(|found| found.ratio_interval);
+        let ends = penalty.comparison.as_ref().map(|found| &found.ratio_interval);
         let case = document.cases.iter().find(|case| case.id == penalty.simultaneous_case);
         vec![
             names::rank(document, penalty.rank),
@@ -132,9 +131,7 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
             digits::rate_number(penalty.alone_bytes_per_s, None),
             digits::rate_number(penalty.simultaneous_bytes_per_s, None),
             digits::change(penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s),
-            ends.map_or("–".to_owned(), |ends| {
-                format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
-            }),
+            ends.map_or("–".to_owned(), digits::changes),
         ]
     });
     let header = ["", "case", "alone GB/s ", "at once GB/s ", "change ", "95 % interval "];

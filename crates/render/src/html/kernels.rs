@@ -64,13 +64,9 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
         let name = &kernel.name;
         let found = loss.comparison.as_ref();
         let is_undecided = found.is_none_or(|found| found.verdict == TwoSampleVerdict::Undecided);
-        let known = found.map_or(String::new(), |found| {
-            let ends = found.ratio_interval;
-            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
-        });
-        let change = digits::change(1.0 + loss.loss);
-        let value = format!("{name}: {change}{known}");
         let span = found.map(|found| found.ratio_interval);
+        let change = digits::change(1.0 + loss.loss);
+        let value = format!("{name}: {change}{}", digits::known_within(span.as_ref()));
         let mut marks: Vec<(Mark, String)> =
             span.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone())).into_iter().collect();
         marks.extend(loss.predicted_loss.map(|loss| {

@@ -107,7 +107,7 @@ fn in_words(runs: &[(String, Document)], key: &Key) -> String {
         let host = key.host.as_ref().map_or(String::new(), |host| format!("{host} "));
         Some(format!("{}, {host}{name} from PU {}", names::case(document, case), key.pu))
     });
-    found.unwrap_or_else(|| format!("{}, {}", key.case_in_words(), key.place()))
+    found.unwrap_or_else(|| key.to_string())
 }
 
 /// A page up to its first heading.

@@ -208,12 +208,11 @@ fn figures(document: &MpiDocument, page: &mut HtmlPage) {
     let number =
         |value: Option<f64>, scale: f64| value.map_or("–".to_owned(), |value| digits::shown(value / scale, None));
     let cells = |(pair, case): (&MpiPair, &MpiCase)| {
-        let half = case.message_ns.zip(case.message_interval_ns.as_ref());
         vec![
             id(case),
             format!("{}–{}", pair.ranks[0], pair.ranks[1]),
             number(case.counted_ns(), 1e3),
-            half.map_or("–".to_owned(), |(ns, ends)| format!("{:.1} %", (ends.high - ends.low) / 2.0 / ns * 100.0)),
+            case.message_ns.map_or("–".to_owned(), |ns| digits::half_width(case.message_interval_ns.as_ref(), ns)),
             number(case.counted_bytes_per_s(), 1e9),
             number(case.gpu_bytes_per_s, 1e9),
             case.block_ns.len().to_string(),

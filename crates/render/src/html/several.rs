@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use analysis::answer_status;
 use analysis::compare::{Thresholds, compare};
 use analysis::comparison::ComparedCase;
+use analysis::conditions::Differing;
 use analysis::figure::{Key, Unit};
 use analysis::history::{LevelChange, history};
 use analysis::judge::ChangeVerdict;
@@ -40,29 +41,26 @@ pub(super) fn draw(taken: &[Run], tool: &Tool, names: Names<'_>, page: &mut Html
                 || comparison.summary.clone(),
                 |worst| {
                     let key = &worst.key;
-                    comparison.summary.replacen(&format!("{}, {}", key.case_in_words(), key.place()), &names(key), 1)
+                    comparison.summary.replacen(&key.to_string(), &names(key), 1)
                 },
             );
             let summary = format!("{} against {}: {said}", last.name, first.name);
             page.answer(answer_status::of_counts(&comparison.counts), &[summary]);
             differences(&comparison.cases, names, page);
-            let differing = comparison
-                .differing
-                .iter()
-                .map(|differs| vec![differs.fact.clone(), differs.base.join(" and "), differs.new.join(" and ")]);
+            let differing = comparison.differing.iter().map(|differs| {
+                let (base, new) = differs.sides();
+                vec![differs.fact.clone(), base, new]
+            });
             if !comparison.differing.is_empty() {
                 page.table("What they were under that differs", &["fact", &first.name, &last.name], differing);
             }
             let rows = comparison.cases.iter().map(|case| {
-                let ends = case.ratio_interval;
                 vec![
                     names(&case.key),
                     figure(case.unit, case.base),
                     figure(case.unit, case.new),
                     digits::change(case.ratio.unwrap_or(case.new / case.base)),
-                    ends.map_or("–".to_owned(), |ends| {
-                        format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
-                    }),
+                    case.ratio_interval.as_ref().map_or("–".to_owned(), digits::changes),
                     verdict(case.verdict).to_owned(),
                 ]
             });
@@ -93,14 +91,12 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
             ChangeVerdict::Inconclusive => series(5),
         };
         let name = names(&case.key);
-        let known = case.ratio_interval.map_or(String::new(), |ends| {
-            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
-        });
         let value = format!(
-            "{name}: {} then {}, {}{known}",
+            "{name}: {} then {}, {}{}",
             figure(case.unit, case.base),
             figure(case.unit, case.new),
-            digits::change(ratio(case))
+            digits::change(ratio(case)),
+            digits::known_within(case.ratio_interval.as_ref())
         );
         let span = case.ratio_interval.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
         let said = format!("{} {}", digits::change(ratio(case)), verdict(case.verdict));
@@ -173,11 +169,7 @@ fn is_of(step: &LevelChange, key: &Key) -> bool {
 
 /// `2026-02-04: H2D …: from 24.3 to 12.3 GB/s; changed then: driver: 550, then 560`.
 fn level_change_line(step: &LevelChange, names: Names<'_>) -> String {
-    let differing: Vec<String> = step
-        .differing
-        .iter()
-        .map(|differs| format!("{}: {}, then {}", differs.fact, differs.base.join(" and "), differs.new.join(" and ")))
-        .collect();
+    let differing: Vec<String> = step.differing.iter().map(Differing::then).collect();
     let what =
         if differing.is_empty() { "no recorded change of the environment".to_owned() } else { differing.join("; ") };
     format!(

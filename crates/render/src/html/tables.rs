@@ -6,7 +6,6 @@ use analysis::figure::{Figure, status_word};
 use report::Document;
 use report::result::{NodePages, PlacementSeen};
 use report::row::Row as FigureRow;
-use stats::interval::Interval;
 use stats::units::counted;
 
 use super::write::HtmlPage;
@@ -39,14 +38,14 @@ fn figures(document: &Document, page: &mut HtmlPage) {
 
 fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
     let dash = || "–".to_owned();
-    let ends = row.median_low_ns.zip(row.median_high_ns).map(|(low, high)| Interval { low, high, confidence: 0.95 });
+    let ends = digits::time_interval(row);
     let half = ends.as_ref().zip(row.median_ns).map(|(ends, ns)| ends.relative_half_width(ns));
     let case = document.cases.iter().find(|case| case.id == row.case);
     vec![
         case.map_or_else(|| row.case.clone(), |case| names::case(document, case)),
         names::rank(document, row.rank),
         row.median_ns.map_or_else(dash, |ns| digits::time(ns, ends.as_ref())),
-        half.map_or_else(dash, |half| format!("{:.1} %", half * 100.0)),
+        half.map_or_else(dash, digits::percent),
         row.median_bytes_per_s.map_or_else(dash, |rate| digits::shown(rate / 1e9, half.map(|half| half * rate / 1e9))),
         row.percent_of_bound.map_or_else(dash, |percent| format!("{percent:.0} %")),
         row.blocks.map_or_else(dash, |blocks| blocks.to_string()),

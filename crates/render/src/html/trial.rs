@@ -75,10 +75,7 @@ fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPa
         };
         let change = found.ratio.map_or("no figure".to_owned(), digits::change);
         let ends = found.ratio_interval;
-        let known = ends.map_or(String::new(), |ends| {
-            format!(" (95 % interval {} to {})", digits::change(ends.low), digits::change(ends.high))
-        });
-        let value = format!("{}: {change}{known}, {verdict}", found.variant);
+        let value = format!("{}: {change}{}, {verdict}", found.variant, digits::known_within(ends.as_ref()));
         let span = ends.map(|ends| (Mark::Span(percent(ends.low), percent(ends.high)), value.clone()));
         let dot = found.ratio.map(|ratio| (Mark::Dot(percent(ratio)), value));
         let marks = span.into_iter().chain(dot).collect();
@@ -137,7 +134,7 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
     let rows = document.rows.iter().map(|row| {
         let found =
             document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
-        let ends = found.and_then(|found| found.ratio_interval);
+        let ends = found.and_then(|found| found.ratio_interval.as_ref());
         vec![
             row.variant.clone(),
             row.metric.clone(),
@@ -145,9 +142,7 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
             (row.misplaced + row.failed).to_string(),
             number(row.median),
             found.and_then(|found| found.ratio).map_or("–".to_owned(), digits::change),
-            ends.map_or("–".to_owned(), |ends| {
-                format!("{} to {}", digits::change(ends.low), digits::change(ends.high))
-            }),
+            ends.map_or("–".to_owned(), digits::changes),
             found.map_or("baseline", |found| found.verdict.name()).to_owned(),
         ]
     });

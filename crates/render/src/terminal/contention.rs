@@ -6,9 +6,10 @@ use stats::alike::grouped;
 use stats::units;
 
 use super::grid::TextGrid;
-use super::numbers::{self, RateDecimals};
+use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::words;
+use crate::digits;
 
 /// Of more ranks than this in a case, those that lost most are shown.
 const MOST_ROWS: usize = 16;
@@ -47,14 +48,14 @@ fn grid(penalties: &[Penalty]) -> TextGrid {
             cells.push(words::direction(penalty.direction).to_owned());
             cells.push(decimals.show(penalty.alone_bytes_per_s));
             cells.push(decimals.show(penalty.simultaneous_bytes_per_s));
-            cells.push(numbers::change(ratio(penalty)));
+            cells.push(digits::signed_change(ratio(penalty)));
             cells.extend(compared.then(|| interval(penalty)));
             let verdict = penalty.comparison.as_ref().map(|comparison| words::verdict(comparison.verdict));
             let missing = compared.then_some("too few blocks");
             grid.row(cells, verdict.or(missing).map(|said| (Tone::Plain, said.to_owned())).into_iter().collect());
         }
         if let (Some(first), Some(last)) = (rest.first(), rest.last()) {
-            let (least, most) = (numbers::change(ratio(first)), numbers::change(ratio(last)));
+            let (least, most) = (digits::signed_change(ratio(first)), digits::signed_change(ratio(last)));
             grid.text_row(vec!["…".into()], Tone::Faint, format!("{} more ranks, {least} to {most}", rest.len()));
         }
     }
@@ -84,5 +85,7 @@ fn ratio(penalty: &Penalty) -> f64 {
 
 fn interval(penalty: &Penalty) -> String {
     let interval = penalty.comparison.as_ref().map(|comparison| comparison.ratio_interval);
-    interval.map_or("–".into(), |both| format!("{} .. {}", numbers::change(both.low), numbers::change(both.high)))
+    interval.map_or("–".into(), |both| {
+        format!("{} .. {}", digits::signed_change(both.low), digits::signed_change(both.high))
+    })
 }

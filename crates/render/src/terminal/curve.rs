@@ -72,10 +72,7 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
         let who = if several { format!("{} ", names::rank(document, rank)) } else { String::new() };
         let rate = |row: &&Row| {
             let (rate, ns) = (row.median_bytes_per_s?, row.median_ns?);
-            let ends = row.median_low_ns.zip(row.median_high_ns);
-            let ends =
-                ends.map(|(low, high)| Interval { low: rate * ns / high, high: rate * ns / low, confidence: 0.95 });
-            Some((row.bytes, (rate, ends)))
+            Some((row.bytes, (rate, digits::time_interval(row).map(|ends| ends.rate_of(rate * ns)))))
         };
         Sweep { name: format!("{who}{}", words::direction(way)), rates: rows.iter().filter_map(rate).collect() }
     };

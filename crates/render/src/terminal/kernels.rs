@@ -9,6 +9,7 @@ use stats::units::carried;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use crate::digits::{half_width, percent, signed, signed_change};
 
 /// A run on data that stays on the device takes at least so long, or its rate is that of its launch.
 const LEAST_RUN_NS: f64 = 10_000.0;
@@ -38,11 +39,12 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
     });
     let mut small = Vec::new();
     for (kernel, place) in &found {
-        let mut cells = vec![kernel.name.clone(), rate(place.per_s), width(place.interval_ns, place.median_ns)];
+        let mut cells =
+            vec![kernel.name.clone(), rate(place.per_s), half_width(place.interval_ns.as_ref(), place.median_ns)];
         if on_gpu {
             let alone = place.resident_ns.zip(place.resident_per_s);
             cells.push(alone.map_or("–".to_owned(), |(_, per_s)| rate(per_s)));
-            cells.push(alone.map_or("–".to_owned(), |(ns, _)| width(place.resident_interval_ns, ns)));
+            cells.push(alone.map_or("–".to_owned(), |(ns, _)| half_width(place.resident_interval_ns.as_ref(), ns)));
         }
         cells.push(kernel.unit.giga().to_owned());
         if on_gpu {
@@ -96,9 +98,10 @@ fn losses(document: &Document, page: &mut Page) {
         let mut grid = TextGrid::new(1, header);
         grid.caption(format!("{of}: {far} instead of {near}"));
         for (kernel, loss) in losses {
-            let interval =
-                |interval: &Interval| format!("{} to {}", signed(interval.low - 1.0), signed(interval.high - 1.0));
-            let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| interval(&found.ratio_interval));
+            let interval = loss.comparison.as_ref().map_or("–".to_owned(), |found| {
+                let Interval { low, high, .. } = found.ratio_interval;
+                format!("{} to {}", signed_change(low), signed_change(high))
+            });
             let mut cells = vec![kernel.name.clone(), signed(loss.loss), interval];
             if predicted {
                 cells.push(loss.predicted_loss.map_or("–".to_owned(), signed));
@@ -129,16 +132,4 @@ fn rate(per_s: f64) -> String {
         2
     };
     format!("{giga:.digits$}")
-}
-
-fn width(interval: Option<Interval>, median: f64) -> String {
-    interval.map_or("–".to_owned(), |interval| percent(interval.relative_half_width(median)))
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
-}
-
-fn signed(part: f64) -> String {
-    format!("{:+.1} %", part * 100.0)
 }

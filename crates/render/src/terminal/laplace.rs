@@ -5,6 +5,7 @@ use report::laplace::LaplaceWay;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use crate::digits::{half_width, percent};
 
 /// Draws it, where the document has one.
 pub(super) fn draw(document: &Document, page: &mut Page) {
@@ -36,11 +37,10 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
 fn cells(way: &LaplaceWay, alone: bool) -> Vec<String> {
     let none = || "–".to_owned();
     let giga = |rate: Option<f64>| rate.map_or_else(none, |rate| digits(rate / 1e9));
-    let width = way.interval_ns.zip(way.iteration_ns);
     let mut cells = vec![
         way.name.clone(),
         way.iteration_ns.map_or_else(none, |ns| digits(ns / 1e3)),
-        width.map_or_else(none, |(interval, ns)| percent(interval.relative_half_width(ns))),
+        way.iteration_ns.map_or_else(none, |ns| half_width(way.interval_ns.as_ref(), ns)),
         giga(way.cells_per_s),
         giga(way.bytes_per_s),
     ];
@@ -49,10 +49,6 @@ fn cells(way: &LaplaceWay, alone: bool) -> Vec<String> {
     }
     cells.push(way.residual.map_or_else(none, |residual| format!("{residual:.6e}")));
     cells
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
 }
 
 /// As many digits as say something.

@@ -5,12 +5,12 @@ use analysis::matrix_analysis::CellFigure;
 use report::Document;
 use report::matrix::Matrix;
 use stats::IdSet;
-use stats::interval::Interval;
 use stats::units;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::{plane, words};
+use crate::digits;
 
 /// Draws the matrix, where it is one of loaded latency; whether it is.
 pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> bool {
@@ -31,10 +31,7 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, page: &mut Page) -> boo
         Some((Some(Ok(idle)), _)) => Some(idle.median),
         _ => None,
     };
-    let width = |cell: &CellFigure| {
-        let part = |interval: &Interval| format!("{:.1} %", interval.relative_half_width(cell.median) * 100.0);
-        cell.interval.as_ref().map_or("–".to_owned(), part)
-    };
+    let width = |cell: &CellFigure| digits::half_width(cell.interval.as_ref(), cell.median);
     for (row, (latency, traffic)) in matrix.rows.iter().zip(&rows) {
         let why = [latency, traffic].into_iter().find_map(|found| found.as_ref()?.as_ref().err());
         if let Some(why) = why.or(row.reason.as_ref()) {

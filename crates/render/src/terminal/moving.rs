@@ -5,7 +5,7 @@ use report::Document;
 use report::moving::Touch;
 use report::rank::Rank;
 use report::settings::{Direction, MemoryKind};
-use stats::interval::Interval;
+use stats::alike::distinct;
 use stats::units::size;
 
 use super::grid::TextGrid;
@@ -78,17 +78,9 @@ pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direc
             let part = result.and_then(part_away);
             let part = part.map_or("–".to_owned(), |part| format!("{:.0}", part * 100.0));
             match found.map(|case| shown(case, rank.rank)) {
-                Some(Shown::Numbers { summary, .. }) => {
-                    let rate = summary.median_bytes_per_s;
-                    let all = rate * summary.median_ns;
-                    let ends = summary.median_interval_ns;
-                    let ends = ends.map(|ends| Interval { low: all / ends.high, high: all / ends.low, ..ends });
-                    cells.extend([digits::rate_number(rate, ends.as_ref()), part]);
-                }
+                Some(Shown::Numbers { summary, .. }) => cells.extend([digits::median_rate(summary), part]),
                 other => {
-                    if let Some(Shown::Words { text, .. }) = other
-                        && !missing.contains(&text)
-                    {
+                    if let Some(Shown::Words { text, .. }) = other {
                         missing.push(text);
                     }
                     cells.extend(["–".to_owned(), "–".to_owned()]);
@@ -97,7 +89,7 @@ pub(super) fn rates(document: &Document, (memory, direction): (MemoryKind, Direc
         }
         grid.row(cells, Vec::new());
     }
-    missing.into_iter().for_each(|why| grid.foot(Tone::Warning, why));
+    distinct(missing).into_iter().for_each(|why| grid.foot(Tone::Warning, why));
     grid.draw(page);
     page.blank();
 }

@@ -14,9 +14,10 @@ use stats::{IdSet, units};
 
 use super::grid::TextGrid;
 use super::groups::{groups, is_sweep};
-use super::numbers::{self, RateDecimals};
+use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::{hosts, rank_selection, words};
+use crate::digits;
 
 /// More different outliers, or values of a fact, than this are not all named.
 const MOST_NAMED: usize = 12;
@@ -80,8 +81,8 @@ fn node_row(document: &Document, case: &Case, row: &NodeAggregate, decimals: Rat
     };
     cells.extend([sum, decimals.show(aggregate.min_bytes_per_s), decimals.show(aggregate.mean_bytes_per_s)]);
     cells.extend([decimals.show(aggregate.max_bytes_per_s), format!("rank {}", aggregate.slowest_rank)]);
-    cells.push(numbers::percent(aggregate.imbalance));
-    cells.push(row.overlap.map_or("–".into(), numbers::percent));
+    cells.push(digits::percent(aggregate.imbalance));
+    cells.push(row.overlap.map_or("–".into(), digits::percent));
     let is_outlier = case.outlier_nodes.value.iter().flatten().any(|one| one.node == row.node);
     let differs =
         document.nodes.iter().any(|node| node.index == row.node && node.differs.iter().any(|d| d.most.is_some()));
@@ -116,7 +117,7 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     page.line(Tone::Title, "Outliers: more than 5 % from the median over nodes, and far beyond their spread");
     for ((node, rank), ratios) in off.iter().take(MOST_NAMED) {
         let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (least, most) = (numbers::change(least(ratios)), numbers::change(most));
+        let (least, most) = (digits::signed_change(least(ratios)), digits::signed_change(most));
         let by = if least == most { least } else { format!("{least} to {most}") };
         let cases = format!("in {} of {}", ratios.len(), words::count(document.cases.len() as u64, "case"));
         let who = match rank {

@@ -92,16 +92,6 @@ pub(super) fn per_copy<'a>(blocks: impl Iterator<Item = &'a BlockSample>) -> Opt
     Some(format!("small copies are timed {up_to}{most} at a time; figures are per copy"))
 }
 
-/// `+1.2 %` from a ratio of 1.012.
-pub(super) fn change(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
-}
-
-/// `98.7 %` from a fraction.
-pub(super) fn percent(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

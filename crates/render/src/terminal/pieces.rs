@@ -7,7 +7,8 @@ use report::pieces::Way;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::Direction;
-use stats::interval::{Interval, median};
+use stats::alike::distinct;
+use stats::interval::median;
 use stats::units::size;
 
 use super::grid::TextGrid;
@@ -81,18 +82,11 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
         for way in &ways {
             match case(document, (direction, *bytes), *way).map(|case| shown(case, rank.rank)) {
                 Some(Shown::Numbers { summary, .. }) => {
-                    let rate = summary.median_bytes_per_s;
-                    let bytes = rate * summary.median_ns;
-                    let ends = summary.median_interval_ns;
-                    let ends = ends.map(|ends| Interval { low: bytes / ends.high, high: bytes / ends.low, ..ends });
-                    cells.push(digits::rate_number(rate, ends.as_ref()));
-                    cells.push(TimeUnit::Us.show(summary.median_ns));
+                    cells.extend([digits::median_rate(summary), TimeUnit::Us.show(summary.median_ns)]);
                 }
                 other => {
                     cells.extend(["–".to_owned(), "–".to_owned()]);
-                    if let Some(Shown::Words { text, .. }) = other
-                        && !missing.iter().any(|known| *known == (*way, text.clone()))
-                    {
+                    if let Some(Shown::Words { text, .. }) = other {
                         missing.push((*way, text));
                     }
                 }
@@ -100,7 +94,7 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
         }
         grid.row(cells, Vec::new());
     }
-    for (way, why) in missing {
+    for (way, why) in distinct(missing) {
         grid.foot(Tone::Warning, format!("{}: {why}", way.name()));
     }
     grid.draw(page);

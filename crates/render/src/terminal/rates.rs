@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use report::Document;
 use report::case::Case;
-use stats::interval::Interval;
-use stats::summary::Summary;
 
 use super::grid::TextGrid;
 use super::groups::groups;
@@ -45,9 +43,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             let (mut cells, mut notes) = (vec![names::rank(document, rank)], Vec::new());
             for case in &columns {
                 cells.push(match shown(case, rank) {
-                    Shown::Numbers { summary, .. } => {
-                        digits::rate_number(summary.median_bytes_per_s, ends(summary).as_ref())
-                    }
+                    Shown::Numbers { summary, .. } => digits::median_rate(summary),
                     Shown::Words { tone, text } => {
                         notes.push((tone, format!("{}: {text}", words::direction(case.direction))));
                         "–".to_owned()
@@ -64,11 +60,4 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         let named: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
         page.paragraph(Tone::Warning, "    ", &format!("flags: {}", named.join(", ")));
     }
-}
-
-/// The interval of the median's rate.
-fn ends(summary: &Summary) -> Option<Interval> {
-    let interval = summary.median_interval_ns?;
-    let rate = |ns: f64| summary.median_bytes_per_s * summary.median_ns / ns;
-    Some(Interval { low: rate(interval.high), high: rate(interval.low), confidence: interval.confidence })
 }

@@ -6,7 +6,7 @@ use stats::units;
 
 use super::grid::TextGrid;
 use super::groups::{groups, is_sweep};
-use super::numbers::{self, RateDecimals};
+use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::words;
 use crate::digits;
@@ -57,8 +57,8 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
     cells.push(decimals.show(aggregate.mean_bytes_per_s));
     cells.extend([decimals.show(aggregate.min_bytes_per_s), format!("rank {}", aggregate.slowest_rank)]);
     cells.push(decimals.show(aggregate.max_bytes_per_s));
-    cells.push(numbers::percent(aggregate.imbalance));
-    cells.push(case.overlap.map_or("–".into(), numbers::percent));
+    cells.push(digits::percent(aggregate.imbalance));
+    cells.push(case.overlap.map_or("–".into(), digits::percent));
     cells.push(case.start_skew_ns.map_or("–".into(), |ns| digits::time(ns, None)));
     let mut notes = Vec::new();
     if (aggregate.ranks as usize) < all {

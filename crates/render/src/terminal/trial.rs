@@ -6,6 +6,7 @@ use stats::units::counted;
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
 use super::table::Style;
+use crate::digits::signed_change;
 
 /// The document as text for a terminal. Quiet is the answer alone.
 pub fn trial(document: &TrialDocument, style: &Style) -> String {
@@ -69,7 +70,6 @@ fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
 fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {
     let dash = || "-".to_owned();
     let half = row.median_low.zip(row.median_high).zip(row.median);
-    let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
     let bad = match (row.misplaced, row.failed) {
         (0, 0) => dash(),
         (misplaced, 0) => format!("{misplaced} misplaced"),
@@ -82,10 +82,10 @@ fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {
         bad,
         row.median.map_or_else(dash, figure),
         half.map_or_else(dash, |((low, high), median)| format!("{:.1} %", (high - low) / 2.0 / median * 100.0)),
-        found.and_then(|found| found.ratio).map_or_else(dash, percent),
+        found.and_then(|found| found.ratio).map_or_else(dash, signed_change),
         found
             .and_then(|found| found.ratio_interval)
-            .map_or_else(dash, |ends| format!("{} .. {}", percent(ends.low), percent(ends.high))),
+            .map_or_else(dash, |ends| format!("{} .. {}", signed_change(ends.low), signed_change(ends.high))),
         found.map_or_else(|| "baseline".to_owned(), |found| word(found.verdict, &row.metric).to_owned()),
     ]
 }
