@@ -11,7 +11,7 @@ use analysis::any_document::AnyDocument;
 use analysis::run::Run;
 use libfuzzer_sys::fuzz_target;
 use render::export::{Form, any, result};
-use render::html::html;
+use render::html::page;
 use report::{Document, SavedDocument};
 use report::block::{BlockTime, NoBlock};
 use report::document::Tool;
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
             drop(compare(tool, side, side, Thresholds::default(), true));
         }
         if let AnyDocument::Mpi(document) = kept {
-            assert!(render::html::mpi(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
+            assert!(page(&[("fuzzed".to_owned(), *document)]).ends_with("</html>\n"));
         }
     }
     let Ok(document) = Document::from_json(bytes) else { return };
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     drop(analysis::slower_twins::slower_twins(&document));
     let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
     drop(render::terminal::table(&document, &style));
-    let page = html(&[("fuzzed".to_owned(), document.clone())]);
+    let page = page(&[("fuzzed".to_owned(), document.clone())]);
     assert!(page.ends_with("</html>\n") && !page.contains("<script"));
     if let Ok(run) = Run::of("fuzzed", &document) {
         let side = std::slice::from_ref(&run);

@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
     for (form, ..) in Form::ALL {
         drop(imported(&document).export(form));
     }
-    let page = render::html::imported(&[("fuzzed".to_owned(), document.clone())]);
+    let page = render::html::page(&[("fuzzed".to_owned(), document.clone())]);
     assert!(page.ends_with("</html>\n") && !page.contains("<script"));
     if let Ok(run) = run("fuzzed", &document) {
         let side = std::slice::from_ref(&run);

@@ -43,12 +43,12 @@ type Pictures = Vec<(String, String)>;
 /// The pictures of a document's report.
 fn of_document(bytes: &[u8]) -> Result<Pictures, Box<dyn Error>> {
     if report::schema_of(bytes).as_deref() == Some(PlaceDocument::SCHEMA) {
-        return Ok(html::place_pictures(&PlaceDocument::from_json(bytes)?));
+        return Ok(html::pictures(&PlaceDocument::from_json(bytes)?));
     }
     Ok(match AnyDocument::<BlockSample>::from_json(bytes)? {
-        AnyDocument::Result(document) => html::pictures(&document),
-        AnyDocument::Trial(document) => html::trial_pictures(&document),
-        AnyDocument::Mpi(document) => html::mpi_pictures(&document),
+        AnyDocument::Result(document) => html::pictures(&*document),
+        AnyDocument::Trial(document) => html::pictures(&*document),
+        AnyDocument::Mpi(document) => html::pictures(&*document),
         AnyDocument::Imported(_) => Vec::new(),
     })
 }

@@ -8,7 +8,7 @@ use analysis::nodes::nodes as side_by_side;
 use analysis::read_document::ReadDocument;
 use report::document::Tool;
 
-use super::{html, imported, mpi, nodes, places, trials};
+use super::{nodes, page};
 
 /// The page of these documents, with their files' names; `tool` makes the table of nodes.
 ///
@@ -52,15 +52,15 @@ pub fn report(documents: Vec<(String, ReadDocument)>, tool: Tool) -> Result<Stri
         ));
     }
     Ok(match (of_trials.is_empty(), of_mpi.is_empty(), of_others.is_empty()) {
-        (false, ..) => trials(&of_trials),
-        (_, false, _) => mpi(&of_mpi),
-        (.., false) => imported(&of_others),
-        _ if !of_places.is_empty() => places(&of_places),
+        (false, ..) => page(&of_trials),
+        (_, false, _) => page(&of_mpi),
+        (.., false) => page(&of_others),
+        _ if !of_places.is_empty() => page(&of_places),
         _ => {
             let hosts: BTreeSet<&str> = of_nodes.iter().map(|run| &run.host[..]).collect();
             match hosts.len() > 1 || results.is_empty() {
                 true => nodes(&side_by_side(tool, of_nodes, Vec::new()), &results),
-                false => html(&results),
+                false => page(&results),
             }
         }
     })

@@ -2,15 +2,15 @@
 
 use analysis::answer_status::AnswerStatus;
 use analysis::imported::run;
+use analysis::run::Run;
 use report::ImportedDocument;
-use report::document::Status;
+use report::document::{Status, Tool};
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 
-use analysis::figure::Key;
 use stats::units::size;
 
+use super::paged::Paged;
 use super::write::HtmlPage;
-use super::{begin, end, several};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
@@ -20,53 +20,47 @@ const ROWS: usize = 400;
 /// Bars that a reader looks through.
 const BARS: usize = 64;
 
-/// The report of these documents, in the order given; `names` are their files.
-pub fn imported(documents: &[(String, ImportedDocument)]) -> String {
-    let title = match documents {
-        [(_, only)] => format!("{}, imported by numabench, {}", only.program, only.started_at),
-        several => format!("numabench: {} imported runs", several.len()),
-    };
-    let mut page = begin(&title);
-    if let [(_, first), _, ..] = documents {
-        let runs: Vec<_> = documents.iter().filter_map(|(name, document)| run(name, document).ok()).collect();
-        several::draw(&runs, &first.tool, &in_words, &mut page);
+impl Paged for ImportedDocument {
+    const SEVERAL: [&str; 2] = ["numabench", "imported runs"];
+
+    fn title(&self) -> String {
+        format!("{}, imported by numabench, {}", self.program, self.started_at)
     }
-    for (name, document) in documents {
-        page.level = if documents.len() > 1 { 3 } else { 2 };
-        if documents.len() > 1 {
-            page.element("h2", &format!("{name}: {}, {}", document.program, document.started_at));
+
+    fn heading(&self, name: &str) -> String {
+        format!("{name}: {}, {}", self.program, self.started_at)
+    }
+
+    fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    fn run(&self, name: &str) -> Option<Run> {
+        run(name, self).ok()
+    }
+
+    fn draw(&self, page: &mut HtmlPage) {
+        let tone = if self.status == Status::Complete { AnswerStatus::Well } else { AnswerStatus::Finding };
+        page.answer(tone, &self.verdict);
+        page.list(&self.notes);
+        bars(self, page);
+        let header = ["case", "between", "GB/s ", "µs ", "status", "line "];
+        page.folded_table("Figures as the program printed them", &header, self.cases.iter().take(ROWS).map(cells));
+        if self.cases.len() > ROWS {
+            page.element("p", &format!("{} more figures are in the document.", self.cases.len() - ROWS));
         }
-        add_document(document, &mut page);
+        let known = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
+        let mut rows = vec![
+            vec!["version".to_owned(), known(&self.program_version)],
+            vec!["host".to_owned(), known(&self.host)],
+            vec!["when, by ".to_owned() + &self.started_at_source, self.started_at.clone()],
+        ];
+        rows.extend(self.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]));
+        rows.extend(
+            self.files.iter().map(|file| vec!["file".to_owned(), format!("{}, {} bytes", file.name, file.bytes)]),
+        );
+        page.folded_table("The run, in the program's own words", &["what", "value"], rows.into_iter());
     }
-    end(page)
-}
-
-fn add_document(document: &ImportedDocument, page: &mut HtmlPage) {
-    let tone = if document.status == Status::Complete { AnswerStatus::Well } else { AnswerStatus::Finding };
-    page.answer(tone, &document.verdict);
-    page.list(&document.notes);
-    bars(document, page);
-    let header = ["case", "between", "GB/s ", "µs ", "status", "line "];
-    page.folded_table("Figures as the program printed them", &header, document.cases.iter().take(ROWS).map(cells));
-    if document.cases.len() > ROWS {
-        page.element("p", &format!("{} more figures are in the document.", document.cases.len() - ROWS));
-    }
-    let known = |value: &Option<String>| value.clone().unwrap_or("not said".to_owned());
-    let mut rows = vec![
-        vec!["version".to_owned(), known(&document.program_version)],
-        vec!["host".to_owned(), known(&document.host)],
-        vec!["when, by ".to_owned() + &document.started_at_source, document.started_at.clone()],
-    ];
-    rows.extend(document.facts.iter().map(|fact| vec![fact.name.clone(), fact.value.clone()]));
-    rows.extend(
-        document.files.iter().map(|file| vec!["file".to_owned(), format!("{}, {} bytes", file.name, file.bytes)]),
-    );
-    page.folded_table("The run, in the program's own words", &["what", "value"], rows.into_iter());
-}
-
-/// What a person calls an imported case: the program's own words.
-fn in_words(key: &Key) -> String {
-    format!("{}, {}", key.case, key.place())
 }
 
 /// Rates as bars on one scale; of more than a reader looks through the table tells.

@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::answer_status;
-use analysis::figure::Key;
 use analysis::incomplete::Incomplete;
 use analysis::mpi::{id, run};
 use analysis::mpi_matrix::MpiMatrixFigures;
+use analysis::run::Run;
 use report::MpiDocument;
+use report::document::Tool;
 use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
 use stats::units::size;
 
-use super::write::HtmlPage;
-use super::{begin, end, heat, several};
+use super::heat;
+use super::paged::Paged;
+use super::write::{HtmlPage, simulated};
 use crate::charts::colours::series;
 use crate::charts::plot::{Axis, Plot, PlotPoint, Series};
 use crate::charts::rows::{Mark, Row, Rows};
@@ -22,66 +24,51 @@ use crate::{digits, node};
 /// Rows of a table at most; the rest is in the document.
 const ROWS: usize = 400;
 
-/// The report of these runs, in the order given; `names` are their files.
-pub fn mpi(documents: &[(String, MpiDocument)]) -> String {
-    let title = match documents {
-        [(_, only)] => format!("numabench mpi, {}", only.started_at),
-        several => format!("numabench mpi: {} runs", several.len()),
-    };
-    let mut page = begin(&title);
-    if let [(_, first), _, ..] = documents {
-        let runs: Vec<_> = documents.iter().filter_map(|(name, document)| run(name, document).ok()).collect();
-        several::draw(&runs, &first.tool, &in_words, &mut page);
+impl Paged for MpiDocument {
+    const SEVERAL: [&str; 2] = ["numabench mpi", "runs"];
+
+    fn title(&self) -> String {
+        format!("numabench mpi, {}", self.started_at)
     }
-    for (name, document) in documents {
-        page.level = if documents.len() > 1 { 3 } else { 2 };
-        if documents.len() > 1 {
-            page.element("h2", &format!("{name}: {}", document.started_at));
+
+    fn heading(&self, name: &str) -> String {
+        format!("{name}: {}", self.started_at)
+    }
+
+    fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    fn run(&self, name: &str) -> Option<Run> {
+        run(name, self).ok()
+    }
+
+    fn draw(&self, page: &mut HtmlPage) {
+        page.answer(answer_status::of_mpi(self), &self.verdict);
+        if let Some(incomplete) = Incomplete::of_mpi(self) {
+            page.element("p", &format!("Not complete: {incomplete}."));
         }
-        add_document(document, &mut page);
+        if let Some(why) = &self.simulated {
+            page.element("p", &simulated(why));
+        }
+        page.list(&self.notes);
+        if let Some(matrix) = &self.matrix {
+            places_matrix(self, matrix, page);
+        } else {
+            self.pairs.iter().for_each(|pair| curves(pair, page));
+        }
+        figures(self, page);
+        tried(self, page);
+        places(self, page);
+        library(self, page);
     }
-    end(page)
-}
-
-/// The pictures of a run's report, each with its title, as SVG files of their own.
-pub fn mpi_pictures(document: &MpiDocument) -> Vec<(String, String)> {
-    let mut page = HtmlPage::keeping();
-    add_document(document, &mut page);
-    page.pictures()
-}
-
-fn add_document(document: &MpiDocument, page: &mut HtmlPage) {
-    page.answer(answer_status::of_mpi(document), &document.verdict);
-    if let Some(incomplete) = Incomplete::of_mpi(document) {
-        page.element("p", &format!("Not complete: {incomplete}."));
-    }
-    if let Some(simulated) = &document.simulated {
-        page.element(
-            "p",
-            &format!("The devices are simulated: {simulated}. The figures say nothing about real hardware."),
-        );
-    }
-    page.list(&document.notes);
-    if let Some(matrix) = &document.matrix {
-        places_matrix(document, matrix, page);
-    } else {
-        document.pairs.iter().for_each(|pair| curves(pair, page));
-    }
-    figures(document, page);
-    tried(document, page);
-    places(document, page);
-    library(document, page);
-}
-
-/// What a person calls a case of MPI.
-fn in_words(key: &Key) -> String {
-    format!("{}, {}", key.case, key.place())
 }
 
 /// Messages between places: the picture, and a table for each size.
 fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage) {
-    if let Some(draw) = node::messages(document) {
-        page.picture("Places, and what messages take between them", "every pair is in the tables", draw);
+    if let Some(node) = node::of_mpi(document) {
+        let title = "Places, and what messages take between them";
+        page.picture(title, "every pair is in the tables", |wide| node.drawn(wide));
     }
     for plane in matrix.planes(document) {
         let is_time = plane.pattern == "ping-pong";

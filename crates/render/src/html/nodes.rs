@@ -5,8 +5,8 @@ use analysis::answer_status::AnswerStatus;
 use analysis::nodes::{Mark, NodeRow, Nodes};
 use report::Document;
 
+use super::paged::Paged;
 use super::write::HtmlPage;
-use super::{begin, end, run};
 use crate::charts::colours::{of_part, series, text_on};
 use crate::charts::rows::{self, Rows};
 use crate::compared::{nodes_answer, nodes_explained};
@@ -25,7 +25,7 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
         Some(_) => format!("numabench: {} nodes side by side", nodes.rows.len() + nodes.missing.len()),
         None => format!("numabench: the settings of {} nodes", nodes.rows.len()),
     };
-    let mut page = begin(&title);
+    let mut page = HtmlPage::begin(&title);
     let (tone, answer) = nodes_answer(nodes);
     let is_judged = nodes.not_judged.is_empty() || nodes.rows.iter().any(|row| row.mark != Mark::Well);
     let tone = match tone {
@@ -56,7 +56,10 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     ordered.sort_by_key(|(_, document)| at(document));
     for (name, document) in ordered.iter().take(WHOLE) {
         let caption = format!("{}: {}, {name}", document.environment.hostname, document.started_at);
-        page.folded(&caption, |page| run(document, 3, page));
+        page.folded(&caption, |page| {
+            page.level = 3;
+            document.draw(page);
+        });
     }
     if ordered.len() > WHOLE {
         page.element(
@@ -64,14 +67,12 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
             &format!("{} more runs: `numabench report -o` of one shows it whole.", ordered.len() - WHOLE),
         );
     }
-    end(page)
+    page.end()
 }
 
 /// The picture of these nodes' figures, with its title, as an SVG file of its own.
 pub fn nodes_pictures(nodes: &Nodes) -> Vec<(String, String)> {
-    let mut page = HtmlPage::keeping();
-    spread(nodes, &mut page);
-    page.pictures()
+    HtmlPage::pictures_of(|page| spread(nodes, page))
 }
 
 /// A line a figure with a dot a node, against the median over all nodes.

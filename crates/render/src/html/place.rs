@@ -1,82 +1,82 @@
 //! A report of placements: the answer, the node in the recommended way with what its ranks get, every turn of each way as a dot, then places and lines to paste, folded.
 
 use analysis::answer_status::AnswerStatus;
+use report::document::Tool;
 use report::place::{Candidate, MeasuredFinding, PlaceDocument, Turn};
 use stats::interval::median;
 
-use super::write::HtmlPage;
-use super::{begin, end};
+use super::paged::Paged;
+use super::write::{HtmlPage, simulated};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::terminal::{page, place_answer};
 use crate::{digits, node};
 
-/// The report of these placements, in the order given; `names` are their files.
-pub fn places(documents: &[(String, PlaceDocument)]) -> String {
-    let host = |document: &PlaceDocument| document.machine.hostname.clone().unwrap_or("a machine".to_owned());
-    let title = match documents {
-        [(_, only)] => format!("numabench place on {}, {}", host(only), only.started_at),
-        several => format!("numabench place: {} placements", several.len()),
-    };
-    let mut page = begin(&title);
-    for (name, document) in documents {
-        page.level = if documents.len() > 1 { 3 } else { 2 };
-        if documents.len() > 1 {
-            page.element("h2", &format!("{name}: {}, {}", host(document), document.started_at));
+/// The host that it is of.
+fn host(document: &PlaceDocument) -> &str {
+    document.machine.hostname.as_deref().unwrap_or("a machine")
+}
+
+impl Paged for PlaceDocument {
+    const SEVERAL: [&str; 2] = ["numabench place", "placements"];
+
+    fn title(&self) -> String {
+        format!("numabench place on {}, {}", host(self), self.started_at)
+    }
+
+    fn heading(&self, name: &str) -> String {
+        format!("{name}: {}, {}", host(self), self.started_at)
+    }
+
+    fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    fn draw(&self, page: &mut HtmlPage) {
+        let (tone, answer) = place_answer(self);
+        let is_open = self.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
+        let tone = match tone {
+            _ if is_open => AnswerStatus::Undecided,
+            page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
+            _ => AnswerStatus::Well,
+        };
+        let mut said = vec![answer];
+        said.extend(self.command.as_ref().map(|line| line.text.clone()));
+        page.answer(tone, &said);
+        let why = self.measured.as_ref().and_then(|measured| measured.platform.simulated.as_deref());
+        page.list(&why.map(simulated).into_iter().chain(self.notes.iter().cloned()).collect::<Vec<_>>());
+        if let Some(node) = node::of_place(self) {
+            let title = "The node, and what its ranks get in the recommended way";
+            page.picture(title, &node.described(), |wide| node.drawn(wide));
         }
-        add_document(document, &mut page);
-    }
-    end(page)
-}
-
-/// The pictures of a placement's report, each with its title, as SVG files of their own.
-pub fn place_pictures(document: &PlaceDocument) -> Vec<(String, String)> {
-    let mut page = HtmlPage::keeping();
-    page.level = 2;
-    add_document(document, &mut page);
-    page.pictures()
-}
-
-fn add_document(document: &PlaceDocument, page: &mut HtmlPage) {
-    let (tone, answer) = place_answer(document);
-    let is_open = document.measured.as_ref().is_some_and(|measured| measured.finding == MeasuredFinding::Undecided);
-    let tone = match tone {
-        _ if is_open => AnswerStatus::Undecided,
-        page::Tone::Bad | page::Tone::Warning => AnswerStatus::Finding,
-        _ => AnswerStatus::Well,
-    };
-    let mut said = vec![answer];
-    said.extend(document.command.as_ref().map(|line| line.text.clone()));
-    page.answer(tone, &said);
-    let simulated = document.measured.as_ref().and_then(|measured| measured.platform.simulated.as_ref());
-    let mut also: Vec<String> = Vec::new();
-    also.extend(
-        simulated.map(|why| format!("The devices are simulated: {why}. The figures say nothing about real hardware.")),
-    );
-    also.extend(document.notes.iter().cloned());
-    page.list(&also);
-    if let Some((described, draw)) = node::placed(document) {
-        page.picture("The node, and what its ranks get in the recommended way", &described, draw);
-    }
-    turns(document, page);
-    for candidate in &document.candidates {
-        let rows = candidate.places.iter().map(|place| {
+        turns(self, page);
+        for candidate in &self.candidates {
+            let rows = candidate.places.iter().map(|place| {
+                vec![
+                    place.rank.to_string(),
+                    format!("PUs {}", place.pus),
+                    place.memory_node.map_or("–".to_owned(), |node| format!("node {node}")),
+                    place
+                        .gpu
+                        .as_ref()
+                        .map_or("–".to_owned(), |gpu| format!("GPU {} ({})", gpu.index, gpu.pci_address)),
+                    place.nic.as_ref().map_or("–".to_owned(), |nic| nic.name.clone()),
+                    place.why.clone(),
+                ]
+            });
+            let caption = format!("Places of {}: {}", candidate.name, candidate.what);
+            page.folded_table(&caption, &["rank", "cores", "memory", "GPU", "adapter", "why"], rows);
+        }
+        let lines = self.lines.iter().map(|line| {
             vec![
-                place.rank.to_string(),
-                format!("PUs {}", place.pus),
-                place.memory_node.map_or("–".to_owned(), |node| format!("node {node}")),
-                place.gpu.as_ref().map_or("–".to_owned(), |gpu| format!("GPU {} ({})", gpu.index, gpu.pci_address)),
-                place.nic.as_ref().map_or("–".to_owned(), |nic| nic.name.clone()),
-                place.why.clone(),
+                line.dialect.clone(),
+                line.text.clone(),
+                line.cannot.clone().unwrap_or_default(),
+                line.remarks.join("; "),
             ]
         });
-        let caption = format!("Places of {}: {}", candidate.name, candidate.what);
-        page.folded_table(&caption, &["rank", "cores", "memory", "GPU", "adapter", "why"], rows);
+        page.folded_table("Lines to paste", &["launcher or tool", "line", "cannot work here", "remarks"], lines);
     }
-    let lines = document.lines.iter().map(|line| {
-        vec![line.dialect.clone(), line.text.clone(), line.cannot.clone().unwrap_or_default(), line.remarks.join("; ")]
-    });
-    page.folded_table("Lines to paste", &["launcher or tool", "line", "cannot work here", "remarks"], lines);
 }
 
 /// Every turn of each way on one scale.

@@ -3,55 +3,45 @@
 use analysis::answer_status;
 use analysis::incomplete::Incomplete;
 use report::TrialDocument;
+use report::document::Tool;
 use report::trial::{TrialMetric, TrialOutcome, TrialRun, TrialVerdict};
 use stats::IdSet;
 
+use super::paged::Paged;
 use super::write::HtmlPage;
-use super::{begin, end};
 use crate::charts::colours::series;
 use crate::charts::rows::{Mark, Row, Rows};
 use crate::digits;
 use crate::terminal::trial_verdict;
 
-/// The report of these trials, in the order given; `names` are their files.
-pub fn trials(trials: &[(String, TrialDocument)]) -> String {
-    let title = match trials {
-        [(_, only)] => format!(
-            "numabench trial on {}, {}",
-            only.hostname.as_deref().unwrap_or("a machine without a name"),
-            only.started_at
-        ),
-        several => format!("numabench: {} trials", several.len()),
-    };
-    let mut page = begin(&title);
-    for (name, document) in trials {
-        page.level = if trials.len() > 1 { 3 } else { 2 };
-        if trials.len() > 1 {
-            page.element("h2", name);
+impl Paged for TrialDocument {
+    const SEVERAL: [&str; 2] = ["numabench", "trials"];
+
+    fn title(&self) -> String {
+        let host = self.hostname.as_deref().unwrap_or("a machine without a name");
+        format!("numabench trial on {host}, {}", self.started_at)
+    }
+
+    fn heading(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn tool(&self) -> &Tool {
+        &self.tool
+    }
+
+    fn draw(&self, page: &mut HtmlPage) {
+        page.answer(answer_status::of_trial(self), &self.verdict);
+        if let Some(incomplete) = Incomplete::of_trial(self) {
+            page.list(&[format!("Not complete: {incomplete}.")]);
         }
-        add_document(document, &mut page);
+        for metric in &self.settings.metrics {
+            differences(self, metric, page);
+            runs(self, metric, page);
+        }
+        page.list(&self.notes);
+        tables(self, page);
     }
-    end(page)
-}
-
-/// The pictures of a trial's report, each with its title, as SVG files of their own.
-pub fn trial_pictures(document: &TrialDocument) -> Vec<(String, String)> {
-    let mut page = HtmlPage::keeping();
-    add_document(document, &mut page);
-    page.pictures()
-}
-
-fn add_document(document: &TrialDocument, page: &mut HtmlPage) {
-    page.answer(answer_status::of_trial(document), &document.verdict);
-    if let Some(incomplete) = Incomplete::of_trial(document) {
-        page.list(&[format!("Not complete: {incomplete}.")]);
-    }
-    for metric in &document.settings.metrics {
-        differences(document, metric, page);
-        runs(document, metric, page);
-    }
-    page.list(&document.notes);
-    tables(document, page);
 }
 
 /// What a metric's figures are in: `wall time, s`.

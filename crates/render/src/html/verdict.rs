@@ -8,7 +8,7 @@ use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
 
-use super::write::HtmlPage;
+use super::write::{HtmlPage, simulated};
 use crate::names;
 
 /// So many sentences stand open.
@@ -35,9 +35,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
         also.push("No GPU in this measurement: host memory was measured instead.".to_owned());
     }
-    if let Some(simulated) = &document.platform.simulated {
-        also.push(format!("The devices are simulated: {simulated}. The figures say nothing about real hardware."));
-    }
+    also.extend(document.platform.simulated.as_deref().map(simulated));
     let grave = document.messages.iter().filter(|message| message.level != Level::Info);
     also.extend(grave.map(|message| message.text.clone()));
     also.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));

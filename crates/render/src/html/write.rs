@@ -11,7 +11,7 @@ pub(super) const NARROW: f64 = 352.0;
 
 /// The page so far.
 #[derive(Default)]
-pub(super) struct HtmlPage {
+pub struct HtmlPage {
     html: String,
     /// The level of the headings of the present run: 2 or 3.
     pub(super) level: u8,
@@ -20,18 +20,32 @@ pub(super) struct HtmlPage {
 }
 
 impl HtmlPage {
-    /// A page that keeps its pictures as files of their own.
-    pub(super) fn keeping() -> Self {
-        Self { kept: Some(Vec::new()), ..Self::default() }
+    /// A page up to its first heading.
+    pub(super) fn begin(title: &str) -> Self {
+        let mut page = Self::default();
+        page.raw(&format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n",
+            escaped(title),
+            include_str!("style.css")
+        ));
+        page.element("h1", title);
+        page
     }
 
-    /// The pictures kept, each with its title.
-    pub(super) fn pictures(self) -> Vec<(String, String)> {
-        self.kept.unwrap_or_default()
-    }
-
-    pub(super) fn text(self) -> String {
+    /// The whole of it.
+    pub(super) fn end(mut self) -> String {
+        self.raw("</main>\n</body>\n</html>\n");
         self.html
+    }
+
+    /// The pictures that this draws, each with its title, as files of their own.
+    pub(super) fn pictures_of(draw: impl FnOnce(&mut Self)) -> Vec<(String, String)> {
+        let mut page = Self { kept: Some(Vec::new()), ..Self::default() };
+        draw(&mut page);
+        page.kept.unwrap_or_default()
     }
 
     /// Markup as it is.
@@ -137,6 +151,11 @@ impl HtmlPage {
         }
         self.raw("</figure>\n");
     }
+}
+
+/// What is said of devices that are not real.
+pub(super) fn simulated(why: &str) -> String {
+    format!("The devices are simulated: {why}. The figures say nothing about real hardware.")
 }
 
 fn class(is_number: bool) -> &'static str {

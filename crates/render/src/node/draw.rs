@@ -25,7 +25,7 @@ const OUTLINE: &str = "fill=\"none\" stroke=\"currentColor\" stroke-opacity=\"0.
 
 impl Node {
     /// The picture at this width.
-    pub(super) fn drawn(&self, wide: f64) -> Picture {
+    pub(crate) fn drawn(&self, wide: f64) -> Picture {
         let mut picture = Picture::new(wide);
         picture.text(4.0, 16.0, Anchor::Start, &cut(&self.title, wide - 8.0));
         let mut top = self.colours.key(&mut picture, 26.0) + 10.0;

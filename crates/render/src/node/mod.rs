@@ -15,32 +15,12 @@ use analysis::measured_links::measured_links;
 use report::read::ReadError;
 use report::{Document, MpiDocument, PlaceDocument, SavedDocument};
 
-use model::Node;
-use svg::Picture;
+pub(crate) use model::Node;
+pub(crate) use placed::{of_mpi, of_place};
 
 /// The picture of a document's first node; `None` where no link was measured.
-pub(crate) fn node(document: &Document) -> Option<impl Fn(f64) -> Picture> {
-    let links = measured_links(document);
-    let node = Node::of(document, &links)?;
-    Some(move |wide: f64| node.drawn(wide))
-}
-
-/// What the picture says in words, for those who cannot see it.
-pub(crate) fn described(document: &Document) -> String {
-    let links = measured_links(document);
-    Node::of(document, &links).map_or(String::new(), |node| node.described())
-}
-
-/// The picture of the recommended way of a placement document, with what it says in words; `None` where nothing was measured.
-pub(crate) fn placed(document: &PlaceDocument) -> Option<(String, impl Fn(f64) -> Picture)> {
-    let node = placed::of_place(document)?;
-    Some((node.described(), move |wide: f64| node.drawn(wide)))
-}
-
-/// The picture of a matrix of messages; `None` where the document has none.
-pub(crate) fn messages(document: &MpiDocument) -> Option<impl Fn(f64) -> Picture> {
-    let node = placed::of_mpi(document)?;
-    Some(move |wide: f64| node.drawn(wide))
+pub(crate) fn of_result(document: &Document) -> Option<Node> {
+    Node::of(document, &measured_links(document))
 }
 
 /// The picture of a document of any kind that has one as an SVG file of its own.
@@ -50,7 +30,10 @@ pub(crate) fn messages(document: &MpiDocument) -> Option<impl Fn(f64) -> Picture
 pub fn svg_of_any(bytes: &[u8]) -> Result<String, String> {
     let unread = |error: ReadError| error.to_string();
     if report::schema_of(bytes).as_deref() == Some(PlaceDocument::SCHEMA) {
-        return svg_of_place(&PlaceDocument::from_json(bytes).map_err(unread)?);
+        let document = PlaceDocument::from_json(bytes).map_err(unread)?;
+        let node = of_place(&document).ok_or("nothing was measured for it: give one of place --measure")?;
+        let host = document.machine.hostname.unwrap_or_default();
+        return Ok(node.file(&format!("numabench place --measure on {host}, {}", document.started_at)));
     }
     match AnyDocument::from_json(bytes).map_err(unread)? {
         AnyDocument::Result(document) => svg(&document),
@@ -59,35 +42,27 @@ pub fn svg_of_any(bytes: &[u8]) -> Result<String, String> {
     }
 }
 
-/// The picture of a placement document as an SVG file of its own.
-///
-/// # Errors
-/// In words: nothing was measured.
-pub fn svg_of_place(document: &PlaceDocument) -> Result<String, String> {
-    let (_, draw) = placed(document).ok_or("nothing was measured for it: give one of place --measure")?;
-    let host = document.machine.hostname.clone().unwrap_or_default();
-    Ok(draw(FILE).file(&format!("numabench place --measure on {host}, {}", document.started_at)))
-}
-
 /// The picture of an MPI document as an SVG file of its own.
 ///
 /// # Errors
 /// In words: it has no matrix.
 pub fn svg_of_mpi(document: &MpiDocument) -> Result<String, String> {
-    let draw = messages(document).ok_or("it has no messages between places: give one of mpi --matrix")?;
-    Ok(draw(FILE).file(&format!("numabench mpi --matrix, {}", document.started_at)))
+    let node = of_mpi(document).ok_or("it has no messages between places: give one of mpi --matrix")?;
+    Ok(node.file(&format!("numabench mpi --matrix, {}", document.started_at)))
 }
 
-/// The picture as an SVG file of its own.
-///
-/// # Errors
-/// In words: the document has no link that was measured.
-pub fn svg(document: &Document) -> Result<String, String> {
-    let draw = node(document)
+fn svg(document: &Document) -> Result<String, String> {
+    let node = of_result(document)
         .ok_or("the document has no figure of a link: give one of matrix, contend, peer, pingpong or suite")?;
     let title = format!("numabench {} on {}, {}", document.command, document.environment.hostname, document.started_at);
-    Ok(draw(FILE).file(&title))
+    Ok(node.file(&title))
 }
 
 /// The width of a file of its own: that of a slide.
 const FILE: f64 = 960.0;
+
+impl Node {
+    fn file(&self, title: &str) -> String {
+        self.drawn(FILE).file(title)
+    }
+}

@@ -45,7 +45,7 @@ pub(super) struct Place {
 
 /// The node.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     pub(super) title: String,
     pub(super) places: Vec<Place>,
     pub(super) rings: Vec<Ring>,
@@ -122,7 +122,7 @@ impl Node {
     }
 
     /// Every link's figure in words.
-    pub(super) fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let of_card = |card: &Card| {
             let chips: Vec<String> = card.chips.iter().map(Chip::value).collect();
             let mark = if card.marks.is_empty() { String::new() } else { format!(" ({})", card.marks.join(", ")) };

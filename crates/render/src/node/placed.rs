@@ -19,7 +19,7 @@ use super::scale::Colours;
 const RINGS: usize = 4;
 
 /// The recommended way of a placement document; `None` where no turn gave a figure.
-pub(super) fn of_place(document: &PlaceDocument) -> Option<Node> {
+pub(crate) fn of_place(document: &PlaceDocument) -> Option<Node> {
     let (candidate, measured) = (document.candidates.first()?, document.measured.as_ref()?);
     let links: Vec<(&RankPlace, Vec<MeasuredLink>)> =
         candidate.places.iter().map(|place| (place, of_rank(candidate, place, measured.size_bytes))).collect();
@@ -84,7 +84,7 @@ fn of_rank(candidate: &Candidate, place: &RankPlace, bytes: u64) -> Vec<Measured
 }
 
 /// The places of a matrix of messages, a ring a plane: the quickest answer and the highest rate of each way of messages. `None` where the document has no matrix.
-pub(super) fn of_mpi(document: &MpiDocument) -> Option<Node> {
+pub(crate) fn of_mpi(document: &MpiDocument) -> Option<Node> {
     let matrix = document.matrix.as_ref()?;
     let mut planes = matrix.planes(document);
     // Of one message at a time the smallest, of several the largest.

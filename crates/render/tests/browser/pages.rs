@@ -4,7 +4,7 @@ use std::error::Error;
 
 use analysis::node_run::of_document;
 use analysis::nodes::nodes;
-use render::html::{self, html, mpi, trials};
+use render::html::{self, page};
 use report::case::{Case, Order};
 use report::contention::Penalty;
 use report::device::DeviceKind;
@@ -29,7 +29,7 @@ type Page = (String, String);
 
 /// All pages by name.
 pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
-    let one = |document: Document| html(&[("run.json".to_owned(), document)]);
+    let one = |document: Document| page(&[("run.json".to_owned(), document)]);
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
     slow.penalties = penalties();
@@ -59,11 +59,11 @@ pub fn all() -> Result<Vec<Page>, Box<dyn Error>> {
         ("lumi", one(gallery("lumi-g.json")?)),
         ("cpu", one(cpu_only(8)?)),
         ("loaded", one(loaded()?)),
-        ("several", html(&days?)),
+        ("several", page(&days?)),
         ("fleet", fleet()?),
-        ("trial", trials(&[("trial.json".to_owned(), trial)])),
-        ("mpi", mpi(&[("mpi.json".to_owned(), aware)])),
-        ("place", html::places(&[("place.json".to_owned(), placed()?)])),
+        ("trial", page(&[("trial.json".to_owned(), trial)])),
+        ("mpi", page(&[("mpi.json".to_owned(), aware)])),
+        ("place", page(&[("place.json".to_owned(), placed()?)])),
     ];
     Ok(pages.into_iter().map(|(name, page)| (name.to_owned(), page)).collect())
 }

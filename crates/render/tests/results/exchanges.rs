@@ -115,7 +115,7 @@ fn every_form_and_the_report_have_all_figures_of_a_document() -> Done {
         ];
         assert!(counts.contains(&want), "{form:?}: {counts:?}\n{text}");
     }
-    let html = render::html::mpi(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document.clone())]);
+    let html = render::html::page(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document.clone())]);
     let captions: Vec<&str> = html
         .split('<')
         .filter_map(|part| part.strip_prefix("figcaption>").or_else(|| part.strip_prefix("summary>")))

@@ -3,7 +3,7 @@
 
 use analysis::node_run::of_document;
 use analysis::nodes::nodes;
-use render::html::html;
+use render::html::page;
 use report::Document;
 use report::case::Order;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
@@ -30,7 +30,7 @@ fn figure<'t>(html: &'t str, title: &str) -> Result<&'t str, String> {
 fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() -> Done {
     let mut slow = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
     slow.slower_twins = analysis::slower_twins::slower_twins(&slow);
-    let text = html(&runs(vec![slow]));
+    let text = page(&runs(vec![slow]));
     let verdict = text
         .find("<p class=\"verdict finding\">GPU 1 (0000:c6:00.0) is slow: 12.3 GB/s against 24.3 GB/s of its twins");
     let picture = text.find("<svg").ok_or("a picture")?;
@@ -49,8 +49,8 @@ fn the_answer_names_the_slow_gpu_the_picture_shows_it_and_tables_are_folded() ->
 fn an_answer_that_the_figures_do_not_decide_is_neither_good_nor_bad() -> Done {
     let mut undecided = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
     undecided.exit_code = Some(6);
-    assert!(html(&runs(vec![undecided])).contains("class=\"verdict undecided\""));
-    assert!(html(&runs(vec![document(&[24.3e9, 24.3e9], &BOTH, 1)?])).contains("class=\"verdict\""));
+    assert!(page(&runs(vec![undecided])).contains("class=\"verdict undecided\""));
+    assert!(page(&runs(vec![document(&[24.3e9, 24.3e9], &BOTH, 1)?])).contains("class=\"verdict\""));
     Ok(())
 }
 
@@ -65,7 +65,7 @@ fn nothing_that_a_document_says_becomes_markup_and_nothing_is_asked_for() -> Don
     nasty.cases[0].id = text.into();
     nasty.cases[0].group = Some(text.into());
     nasty.rows = report::rows::rows(&nasty);
-    let html = html(&runs(vec![nasty.clone(), nasty]));
+    let html = page(&runs(vec![nasty.clone(), nasty]));
     for markup in ["<script", "<img", "src=", "href=", "url(", "@import", "\u{1}"] {
         assert!(!html.replace("&lt;img src=x", "").contains(markup), "{markup}");
     }
@@ -81,7 +81,7 @@ fn several_documents_show_what_got_worse_beside_what_does_not_matter_and_when() 
     for (day, document) in days.iter_mut().enumerate() {
         document.started_at = format!("2026-02-{:02}T03:00:00.000Z", day + 1);
     }
-    let text = html(&runs(days));
+    let text = page(&runs(days));
     assert!(text.contains(
         "<p class=\"verdict finding\">run-11.json against run-0.json: REGRESSED: 2 of 4 cases; the worst by 49."
     ));
@@ -142,7 +142,7 @@ fn two_hundred_cases_are_less_than_a_megabyte_and_every_element_is_closed() -> D
         })
         .collect();
     large.rows = report::rows::rows(&large);
-    let text = html(&runs(vec![large]));
+    let text = page(&runs(vec![large]));
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     for element in [
         "svg", "table", "tr", "td", "th", "div", "text", "p", "details", "main", "h2", "title", "ul", "ol", "li",
@@ -185,7 +185,7 @@ fn a_sweep_is_dots_with_their_band_the_fitted_line_and_a_mark_at_a_dip() -> Done
         lines: Vec::new(),
         misfit: None,
     }];
-    let text = html(&runs(vec![sweep]));
+    let text = page(&runs(vec![sweep]));
     assert!(figure(&text, "Rate over")?.contains("limit of the link, "), "and what the link allows");
     for title in ["Rate over the size of a copy", "Time over the size of a copy"] {
         let picture = figure(&text, title)?;
@@ -208,7 +208,7 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
         loaded.cases.push(report::case::Case { id, group: Some(group.into()), ..like.clone() });
     }
     loaded.rows = report::rows::rows(&loaded);
-    let without = html(&runs(vec![loaded.clone()]));
+    let without = page(&runs(vec![loaded.clone()]));
     assert!(!without.contains("over the size of a copy") && !without.contains("Latency of a load beside"));
     let point = |name: &str, gb: f64, ns: f64| LoadedPoint {
         name: name.into(),
@@ -227,7 +227,7 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
         twice_idle: TwiceIdle::Undecided,
         knee_bytes_per_s: None,
     }];
-    let text = html(&runs(vec![loaded]));
+    let text = page(&runs(vec![loaded]));
     let picture = figure(&text, "Latency of a load beside traffic")?;
     assert!(picture.contains("node 0, full read traffic: 200 ns at 40.0 GB/s"), "{picture}");
     assert!(picture.contains("twice the idle latency, 200 ns"), "{picture}");
@@ -238,11 +238,11 @@ fn loads_beside_traffic_are_a_curve_and_one_size_in_several_rows_is_none() -> Do
 #[test]
 fn cells_have_the_colours_of_one_scale_and_a_gpus_own_memory_is_no_measure_of_pairs() -> Done {
     // The second GPU's own memory at ten times the rate of pairs, and of the first one's.
-    let text = html(&runs(vec![between_gpus(2, 0.1)?]));
+    let text = page(&runs(vec![between_gpus(2, 0.1)?]));
     let coloured = |colour: &str| text.matches(&format!("<td style=\"background-color:{colour}")).count();
     assert_eq!(coloured("#fde725"), 2, "both pairs are the best: {text}");
     assert_eq!(text.matches("<td style").count(), 2, "and what a GPU copies within itself has no colour");
-    let slower = html(&runs(vec![between_gpus(3, 1.0)?]));
+    let slower = page(&runs(vec![between_gpus(3, 1.0)?]));
     assert_eq!(slower.matches("background-color:#fde725;color:#000\" title=\"from GPU").count(), 6);
     Ok(())
 }

@@ -277,7 +277,7 @@ fn every_form_has_the_imported_figures_under_a_name_that_says_so() -> Done {
         text(Form::Junit)?.contains("skipped=\"1\"")
             && text(Form::Influx)?.starts_with("numabench_imported,host=vm,program=nvbandwidth\\ v0.8,")
     );
-    let html = render::html::imported(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document)]);
+    let html = render::html::page(&[("a.json".to_owned(), document.clone()), ("b.json".to_owned(), document)]);
     assert!(html.contains(NOT_VERIFIED) && html.ends_with("</html>\n") && !html.contains("<script"));
     Ok(())
 }
