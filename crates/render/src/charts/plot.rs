@@ -94,16 +94,9 @@ impl Plot {
             picture.text(left - 6.0, at + 4.0, Anchor::End, said);
         }
         let about = ((right - left) / 72.0) as usize;
-        let mut free_from = 0.0;
-        for (value, said) in x.marks(self.x.unit, about.clamp(2, 10)) {
-            let (at, half) = (x.at(value), width(&said) / 2.0);
-            let at_text = at.clamp(half + 2.0, wide - half - 2.0);
+        x.labels(&mut picture, bottom + 20.0, x.marks(self.x.unit, about.clamp(2, 10)), |picture, at| {
             picture.line((at, bottom), (at, bottom + 5.0), &Stroke { opacity: 0.6, ..GUIDE });
-            if at_text - half > free_from {
-                picture.text(at_text, bottom + 20.0, Anchor::Middle, &said);
-                free_from = at_text + half + 6.0;
-            }
-        }
+        });
         picture.line((left, bottom), (right, bottom), &Stroke { opacity: 0.6, ..GUIDE });
         picture.text((left + right) / 2.0, bottom + 40.0, Anchor::Middle, &self.x.title);
         let at = |(px, py): (f64, f64)| (x.at(px), y.at(py));

@@ -53,6 +53,12 @@ const ROW: f64 = 24.0;
 const BESIDE: f64 = 520.0;
 
 impl Rows {
+    /// What stands in the first of them, for those who cannot see the picture.
+    pub(crate) fn described(&self, most: usize) -> String {
+        let said = self.rows.iter().take(most).map(|row| format!("{} {}", row.name, row.said));
+        said.collect::<Vec<_>>().join("; ")
+    }
+
     /// The rows at this width.
     pub(crate) fn drawn(&self, wide: f64) -> Picture {
         let mut picture = Picture::new(wide);
@@ -74,18 +80,11 @@ impl Rows {
             let paint = "fill=\"currentColor\" fill-opacity=\"0.12\"";
             picture.rect((low, top), (high - low, bottom - top), paint, "");
         }
-        let mut free_from = 0.0;
-        for (value, said) in scale.marks(AxisUnit::Number, (((right - left) / 60.0) as usize).clamp(2, 8)) {
-            let at = scale.at(value);
-            picture.line((at, top), (at, bottom), &GUIDE);
-            let said = if self.signed && value > 0.0 { format!("+{said}") } else { said };
-            let half = width(&said) / 2.0;
-            let place = at.clamp(half + 2.0, wide - half - 2.0);
-            if place - half > free_from {
-                picture.text(place, bottom + 16.0, Anchor::Middle, &said);
-                free_from = place + half + 6.0;
-            }
+        let mut marks = scale.marks(AxisUnit::Number, (((right - left) / 60.0) as usize).clamp(2, 8));
+        if self.signed {
+            marks.iter_mut().filter(|(value, _)| *value > 0.0).for_each(|(_, said)| said.insert(0, '+'));
         }
+        scale.labels(&mut picture, bottom + 16.0, marks, |picture, at| picture.line((at, top), (at, bottom), &GUIDE));
         picture.text((left + right) / 2.0, bottom + 36.0, Anchor::Middle, &self.title);
         for (at, row) in self.rows.iter().enumerate() {
             let line = top + row_height * at as f64 + if is_beside { 0.0 } else { 18.0 };

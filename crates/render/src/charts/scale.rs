@@ -1,6 +1,8 @@
 //! Axes: where a value lies, where the marks are, and what they say.
 
 use stats::units::size;
+use svg::text_metrics::width;
+use svg::{Anchor, Picture};
 
 /// What an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,26 @@ impl Scale {
         let mut values = if self.log { self.ratios(unit, about) } else { self.steps(about) };
         values.retain(|value| unit != AxisUnit::Count || (value.fract() == 0.0 && *value > 0.0));
         values.into_iter().map(|value| (value, said(value))).collect()
+    }
+
+    /// Draws what marks say on the line at `y`, each where those before it leave room, and with each what else `mark` draws where it lies.
+    pub(crate) fn labels(
+        self,
+        picture: &mut Picture,
+        y: f64,
+        marks: Vec<(f64, String)>,
+        mark: impl Fn(&mut Picture, f64),
+    ) {
+        let mut free_from = 0.0;
+        for (value, said) in marks {
+            let (at, half) = (self.at(value), width(&said) / 2.0);
+            mark(picture, at);
+            let middle = at.clamp(half + 2.0, picture.width - half - 2.0);
+            if middle - half > free_from {
+                picture.text(middle, y, Anchor::Middle, &said);
+                free_from = middle + half + 6.0;
+            }
+        }
     }
 
     fn steps(self, about: usize) -> Vec<f64> {

@@ -119,8 +119,7 @@ pub(super) fn penalties(document: &Document, page: &mut HtmlPage) {
             ..Rows::default()
         };
         let title = format!("Contention penalty: {}", largest.map_or(String::new(), size));
-        let described: Vec<String> = rows.rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
-        page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+        page.rows(&title, &rows);
     }
     let cells = document.penalties.iter().map(|penalty| {
         let ends = penalty.comparison.as_ref().map(|found| &found.ratio_interval);

@@ -11,13 +11,12 @@ use report::pieces::Way;
 use report::row::Row;
 use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::SweepFit;
-use stats::interval::Interval;
 use stats::units::size;
 
+use super::over_sizes::{described, over_sizes, point};
 use super::write::HtmlPage;
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, PlotPoint, Reference, Series};
-use crate::charts::scale::AxisUnit;
+use crate::charts::plot::{Plot, PlotPoint, Reference, Series};
 use crate::{digits, names};
 
 /// From so many sizes on a line says more than a table.
@@ -70,7 +69,7 @@ fn pieces(document: &Document, page: &mut HtmlPage) {
     }
     for ((rank, way), by_way) in sending {
         let lines = by_way.iter().map(|(way, rows)| (analysis::pieces::way_name(*way), rows));
-        let Some(plot) = rates("size of a piece", lines) else { continue };
+        let Some(plot) = rates("a piece", lines) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let (way, lie) = (direction(way), analysis::pieces::lie(pieces.scattered));
         let title = format!("{who}{way}: rate of {} in pieces {lie}", size(pieces.total_bytes));
@@ -92,7 +91,7 @@ fn moving(document: &Document, page: &mut HtmlPage) {
     for ((rank, kind, by_core), by_touch) in touched {
         let side = if by_core { Direction::D2h } else { Direction::H2d };
         let series = by_touch.iter().map(|(touch, rows)| (analysis::moving::touch_name(*touch, side), rows));
-        let Some(plot) = rates("size of what is touched", series) else { continue };
+        let Some(plot) = rates("what is touched", series) else { continue };
         let who = if document.ranks.len() > 1 { format!("{}, ", names::rank(document, rank)) } else { String::new() };
         let title =
             format!("{who}{} memory touched by the {}: rate over its size", memory(kind), analysis::moving::who(side));
@@ -101,19 +100,13 @@ fn moving(document: &Document, page: &mut HtmlPage) {
 }
 
 /// Rates over sizes, a line each; `None` where there is none.
-fn rates<'d>(of: &str, lines: impl Iterator<Item = (&'d str, &'d Vec<&'d Row>)>) -> Option<Plot> {
+fn rates<'d>(thing: &str, lines: impl Iterator<Item = (&'d str, &'d Vec<&'d Row>)>) -> Option<Plot> {
     let line = |(at, (name, rows)): (usize, (&str, &Vec<&Row>))| {
-        let points = rows.iter().filter_map(|row| point(name, row, None, true)).collect();
+        let points = rows.iter().filter_map(|row| sweep_point(name, row, None, true)).collect();
         Series { name: name.to_owned(), colour: series(at), points, fit: Vec::new() }
     };
-    let plot = Plot {
-        x: Axis { title: of.to_owned(), unit: AxisUnit::Size, log: true },
-        y: Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
-        series: lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect(),
-        references: Vec::new(),
-        range: None,
-    };
-    (!plot.series.is_empty()).then_some(plot)
+    let series: Vec<Series> = lines.enumerate().map(line).filter(|series| !series.points.is_empty()).collect();
+    (!series.is_empty()).then(|| over_sizes(thing, series, true))
 }
 
 fn both(
@@ -156,7 +149,7 @@ fn plot(
         rows.sort_by_key(|row| row.bytes);
         let who = if several_ranks { format!("{} ", names::rank(document, *rank)) } else { String::new() };
         let name = format!("{who}{}", direction(*way));
-        let points = rows.iter().filter_map(|row| point(&name, row, fit, is_rate)).collect();
+        let points = rows.iter().filter_map(|row| sweep_point(&name, row, fit, is_rate)).collect();
         let fitted = fit.map_or(String::new(), |fit| {
             format!(
                 ": α {}, β {}, n½ {}",
@@ -167,10 +160,6 @@ fn plot(
         });
         let lines = fit.map_or(Vec::new(), |fit| fitted_line(fit, &rows, is_rate));
         Series { name: format!("{name}{fitted}"), colour: series(at), points, fit: lines }
-    };
-    let y = match is_rate {
-        true => Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
-        false => Axis { title: "time of a copy".to_owned(), unit: AxisUnit::Time, log: true },
     };
     let bound = document
         .devices
@@ -184,36 +173,21 @@ fn plot(
         name: format!("limit of the link, {}", digits::rate(bound, None)),
         points: vec![(ends.0, bound / 1e9), (ends.1, bound / 1e9)],
     });
-    Plot {
-        x: Axis { title: "size of a copy".to_owned(), unit: AxisUnit::Size, log: true },
-        y,
-        series: sweeps.iter().enumerate().map(of).collect(),
-        references: reference.into_iter().collect(),
-        range: None,
-    }
+    let plot = over_sizes("a copy", sweeps.iter().enumerate().map(of).collect(), is_rate);
+    Plot { references: reference.into_iter().collect(), ..plot }
 }
 
-fn point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<PlotPoint> {
-    let (ns, rate) = (row.median_ns?, row.median_bytes_per_s?);
-    let ends = row.median_low_ns.zip(row.median_high_ns);
-    let dip = fit.and_then(|fit| fit.dips.iter().find(|dip| dip.bytes == row.bytes));
-    let known = ends.map(|(low, high)| Interval { low, high, confidence: 0.95 });
-    let of_rate = ends.map(|(low, high)| (rate * ns / high / 1e9, rate * ns / low / 1e9));
-    let half = ends.map_or(String::new(), |(low, high)| format!(" ± {:.1} %", (high - low) / 2.0 / ns * 100.0));
-    let slow =
-        dip.map_or(String::new(), |dip| format!("; {:.0} % slower than its neighbours", (1.0 - dip.ratio) * 100.0));
-    Some(PlotPoint {
-        x: row.bytes as f64,
-        y: if is_rate { rate / 1e9 } else { ns },
-        interval: if is_rate { of_rate } else { ends },
-        value: format!(
-            "{name}, {}: {}, {}{half}{slow}",
-            size(row.bytes),
-            digits::rate(rate, None),
-            digits::time(ns, known.as_ref())
-        ),
-        marked: dip.is_some(),
-    })
+fn sweep_point(name: &str, row: &Row, fit: Option<&SweepFit>, is_rate: bool) -> Option<PlotPoint> {
+    let (ns, ends) = (row.median_ns?, digits::time_interval(row));
+    let mut point = point(name, row.bytes, [ns, row.median_bytes_per_s?], ends, is_rate);
+    if let Some(ends) = ends {
+        point.value += &format!(" ± {}", digits::percent(ends.relative_half_width(ns)));
+    }
+    if let Some(dip) = fit.and_then(|fit| fit.dips.iter().find(|dip| dip.bytes == row.bytes)) {
+        point.value += &format!("; {:.0} % slower than its neighbours", (1.0 - dip.ratio) * 100.0);
+        point.marked = true;
+    }
+    Some(point)
 }
 
 /// t = α + n/β over the sizes, of two lines each over its own.
@@ -228,10 +202,4 @@ fn fitted_line(fit: &SweepFit, rows: &[&Row], is_rate: bool) -> Vec<(f64, f64)> 
         Some((row.bytes as f64, if is_rate { moved / ns } else { ns }))
     };
     rows.iter().filter_map(at).collect()
-}
-
-/// The largest copies' figures, for those who cannot see the picture.
-fn described(plot: &Plot) -> String {
-    let last = |series: &Series| series.points.last().map(|point| point.value.clone());
-    plot.series.iter().filter_map(last).collect::<Vec<_>>().join("; ")
 }

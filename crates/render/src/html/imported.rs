@@ -78,9 +78,8 @@ fn bars(document: &ImportedDocument, page: &mut HtmlPage) {
     if rows.is_empty() {
         return;
     }
-    let described: Vec<String> = rows.iter().take(8).map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
-    page.picture("Rates as the program printed them", &described.join("; "), |wide| rows.drawn(wide));
+    page.picture("Rates as the program printed them", &rows.described(8), |wide| rows.drawn(wide));
 }
 
 fn cells(case: &ImportedCase) -> Vec<String> {

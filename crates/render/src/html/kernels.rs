@@ -77,7 +77,6 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
         Row { name: name.clone(), said, colour: series(if is_undecided { 5 } else { 1 }), marks }
     };
     let rows: Vec<Row> = losses.into_iter().map(row).collect();
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows {
         title: "% longer; ring: as the bandwidths predict".to_owned(),
         rows,
@@ -85,7 +84,7 @@ fn losses([of, far, near]: LossPair<'_>, losses: Vec<LossOf<'_>>, page: &mut Htm
         signed: true,
         ..Rows::default()
     };
-    page.picture(&format!("{of}: {far} instead of {near}"), &described.join("; "), |wide| rows.drawn(wide));
+    page.rows(&format!("{of}: {far} instead of {near}"), &rows);
 }
 
 /// The cells a second of each way of halos.
@@ -116,7 +115,6 @@ fn ways(document: &Document, page: &mut HtmlPage) {
 }
 
 fn drawn(title: &str, axis: &str, rows: Vec<Row>, page: &mut HtmlPage) {
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows { title: axis.to_owned(), rows, from_zero: true, ..Rows::default() };
-    page.picture(title, &described.join("; "), |wide| rows.drawn(wide));
+    page.rows(title, &rows);
 }

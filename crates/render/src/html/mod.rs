@@ -6,6 +6,7 @@
 //!
 //! * `verdict` what the runs come to;
 //! * the node with its measured rates (`crate::node`), `ranks`, `matrices` (of `heat` tables), `curves`, `contention`, `loaded` and `kernels` what was measured;
+//! * `over_sizes` what plots of rates and times over sizes have in common;
 //! * `tables` figures, placement, blocks and environment, folded;
 //! * `nodes` many nodes on one page, a row each;
 //! * `several` differences and history of more than one document; `trial` the same of trials, `place` placements, `mpi` of MPI runs, `imported` of other programs' figures;
@@ -22,6 +23,7 @@ mod loaded;
 mod matrices;
 mod mpi;
 mod nodes;
+mod over_sizes;
 mod paged;
 mod place;
 mod ranks;

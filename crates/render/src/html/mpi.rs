@@ -13,12 +13,12 @@ use report::mpi::{MpiCase, MpiMatrix, MpiPair, MpiPlaced};
 use stats::units::size;
 
 use super::heat;
+use super::over_sizes::{described, over_sizes, point};
 use super::paged::Paged;
 use super::write::{HtmlPage, simulated};
 use crate::charts::colours::series;
-use crate::charts::plot::{Axis, Plot, PlotPoint, Series};
+use crate::charts::plot::{Plot, Series};
 use crate::charts::rows::{Mark, Row, Rows};
-use crate::charts::scale::AxisUnit;
 use crate::{digits, node};
 
 /// Rows of a table at most; the rest is in the document.
@@ -121,10 +121,8 @@ fn curves(pair: &MpiPair, page: &mut HtmlPage) {
     for is_rate in [true, false] {
         let plot = plot(&all, is_rate);
         let what = if is_rate { "Rate" } else { "Time" };
-        let last = |series: &Series| series.points.last().map(|point| point.value.clone());
-        let described: Vec<String> = plot.series.iter().filter_map(last).collect();
         let title = format!("{what} over the size of a message, ranks {} and {}", pair.ranks[0], pair.ranks[1]);
-        page.picture(&title, &described.join("; "), |wide| plot.drawn(wide));
+        page.picture(&title, &described(&plot), |wide| plot.drawn(wide));
     }
 }
 
@@ -145,10 +143,9 @@ fn bars(pair: &MpiPair, page: &mut HtmlPage) {
         if rows.is_empty() {
             continue;
         }
-        let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
         let rows = Rows { title: "µs a message".to_owned(), rows, from_zero: true, ..Rows::default() };
         let title = format!("Messages of {} between ranks {} and {}", size(bytes), pair.ranks[0], pair.ranks[1]);
-        page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+        page.rows(&title, &rows);
     }
 }
 
@@ -158,37 +155,13 @@ fn plot(all: &BTreeMap<(&str, &str), Vec<&MpiCase>>, is_rate: bool) -> Plot {
         let mut cases = cases.clone();
         cases.sort_by_key(|case| case.bytes);
         let point = |case: &&MpiCase| {
-            let (ns, ends) = (case.counted_ns()?, case.message_interval_ns.as_ref());
+            let ns = case.counted_ns()?;
             let rate = case.counted_bytes_per_s().unwrap_or(case.bytes as f64 / ns * 1e9);
-            let interval = ends.map(|ends| match is_rate {
-                true => (rate * ns / ends.high / 1e9, rate * ns / ends.low / 1e9),
-                false => (ends.low, ends.high),
-            });
-            Some(PlotPoint {
-                x: case.bytes as f64,
-                y: if is_rate { rate / 1e9 } else { ns },
-                interval,
-                value: format!(
-                    "{name}, {}: {}, {}",
-                    size(case.bytes),
-                    digits::rate(rate, None),
-                    digits::time(ns, ends)
-                ),
-                marked: false,
-            })
+            Some(point(&name, case.bytes, [ns, rate], case.message_interval_ns, is_rate))
         };
         Series { colour: series(at), points: cases.iter().filter_map(point).collect(), fit: Vec::new(), name }
     };
-    Plot {
-        x: Axis { title: "size of a message".to_owned(), unit: AxisUnit::Size, log: true },
-        y: match is_rate {
-            true => Axis { title: "GB/s".to_owned(), unit: AxisUnit::Number, log: true },
-            false => Axis { title: "time of a message".to_owned(), unit: AxisUnit::Time, log: true },
-        },
-        series: all.iter().enumerate().map(of).collect(),
-        references: Vec::new(),
-        range: None,
-    }
+    over_sizes("a message", all.iter().enumerate().map(of).collect(), is_rate)
 }
 
 fn figures(document: &MpiDocument, page: &mut HtmlPage) {

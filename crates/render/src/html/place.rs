@@ -95,11 +95,10 @@ fn turns(document: &PlaceDocument, page: &mut HtmlPage) {
     if rows.is_empty() {
         return;
     }
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     // The picture may stand alone, without the page that says it.
     let is_simulated = document.measured.as_ref().is_some_and(|measured| measured.platform.simulated.is_some());
     let simulated = if is_simulated { "SIMULATED: " } else { "" };
     let title = format!("{simulated}GB/s of the node, there and back, all ranks at once");
     let rows = Rows { title, rows, ..Rows::default() };
-    page.picture("Every turn of each way", &described.join("; "), |wide| rows.drawn(wide));
+    page.rows("Every turn of each way", &rows);
 }

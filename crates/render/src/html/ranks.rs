@@ -42,9 +42,8 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     }
     let together = names::together(document, order, first.ranks.len()).map_or(String::new(), |who| format!(", {who}"));
     let title = format!("{} of each rank{together}", stats::units::size(first.bytes));
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows { title: "GB/s".to_owned(), rows, from_zero: true, ..Rows::default() };
-    page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+    page.rows(&title, &rows);
     if document.ranks.len() > RANKS {
         page.element("p", &format!("{} more ranks are in the table.", document.ranks.len() - RANKS));
     }

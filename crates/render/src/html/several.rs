@@ -107,7 +107,6 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         return;
     }
     let threshold = sorted.iter().map(|case| case.threshold).fold(f64::MAX, f64::min) * 100.0;
-    let described: Vec<String> = rows.iter().take(8).map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows {
         title: "% against the first".to_owned(),
         rows,
@@ -116,7 +115,7 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         signed: true,
         ..Rows::default()
     };
-    page.picture("What changed, the worst first", &described.join("; "), |wide| rows.drawn(wide));
+    page.picture("What changed, the worst first", &rows.described(8), |wide| rows.drawn(wide));
     if left_out > 0 {
         page.element("p", &format!("{left_out} more cases changed less and are in the table."));
     }

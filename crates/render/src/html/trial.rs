@@ -76,7 +76,6 @@ fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPa
         return;
     }
     let zone = document.settings.equivalence * 100.0;
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows {
         title: format!("% against the baseline, {}", titled(metric)),
         rows,
@@ -86,7 +85,7 @@ fn differences(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPa
         ..Rows::default()
     };
     let title = format!("Difference from the baseline, run beside run: {}", titled(metric));
-    page.picture(&title, &described.join("; "), |wide| rows.drawn(wide));
+    page.rows(&title, &rows);
 }
 
 /// Every counted run as a dot.
@@ -114,9 +113,8 @@ fn runs(document: &TrialDocument, metric: &TrialMetric, page: &mut HtmlPage) {
     if rows.iter().all(|row| row.marks.is_empty()) {
         return;
     }
-    let described: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, row.said)).collect();
     let rows = Rows { title: titled(metric), rows, ..Rows::default() };
-    page.picture(&format!("Every run: {}", titled(metric)), &described.join("; "), |wide| rows.drawn(wide));
+    page.rows(&format!("Every run: {}", titled(metric)), &rows);
 }
 
 fn tables(document: &TrialDocument, page: &mut HtmlPage) {

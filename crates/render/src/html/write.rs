@@ -1,5 +1,6 @@
 //! Elements, written one after the other: all text goes through [`escaped`], so that nothing a document says becomes markup.
 
+use crate::charts::rows::Rows;
 use analysis::answer_status::AnswerStatus;
 use svg::Picture;
 use svg::escaped;
@@ -131,6 +132,11 @@ impl HtmlPage {
         ));
         rows(&mut self.html);
         self.raw("</tbody>\n</table>\n</div>\n");
+    }
+
+    /// A picture of rows, and in words all that stands in them.
+    pub(super) fn rows(&mut self, title: &str, rows: &Rows) {
+        self.picture(title, &rows.described(usize::MAX), |wide| rows.drawn(wide));
     }
 
     /// A picture with its title, what it says for those who cannot see it, and how it is drawn at a width.
