@@ -35,15 +35,8 @@ pub(super) fn draw(document: &Document, matrix: &Matrix, plane: &Plane, page: &m
         let first = matrix.rows.get(at * band).map_or("", |row| row.name.as_str());
         format!("{first}…")
     };
-    let mut header = vec![String::new()];
-    let mut marks = Vec::new();
-    for at in 0..medians.len() {
-        header.push(name(at));
-        marks.push(header.len());
-        header.push(String::new());
-    }
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
-    grid.marks(marks);
+    let names: Vec<String> = (0..medians.len()).map(name).collect();
+    let mut grid = TextGrid::of_marked(names.iter().map(String::as_str), None);
     let all = cells.iter().flatten().flatten();
     let how = format!("{band} cores a band, the median of their pairs; every pair is in the document");
     grid.caption(format!("{}{}; {how}", caption(plane, matrix.engine(&document.settings)), interval(plane, all)));

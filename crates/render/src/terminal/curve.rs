@@ -121,7 +121,7 @@ pub(super) fn some_sizes(document: &Document, page: &mut Page) {
     }
     let header: Vec<String> =
         ["size".to_owned()].into_iter().chain(sweeps.iter().map(|sweep| sweep.name.clone())).collect();
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header);
     let rows = sizes.len().min(SIZES);
     let left = if left_out > 0 {
         format!(", the slowest and the fastest of {}", sweeps.len() + left_out)

@@ -32,9 +32,18 @@ const GAP_TO_MARKS: u16 = 1;
 
 impl TextGrid {
     /// A grid without rows: the first `labels` columns are labels.
-    pub fn new(labels: usize, header: &[&str]) -> Self {
-        let header = header.iter().map(|&name| cell(name.to_owned())).collect();
+    pub fn new<N: AsRef<str>>(labels: usize, header: &[N]) -> Self {
+        let header = header.iter().map(|name| cell(name.as_ref().to_owned())).collect();
         Self { header, labels, marks: Vec::new(), rows: Vec::new(), feet: Vec::new() }
+    }
+
+    /// A grid without rows: a label, and for each of these columns a figure and its mark; then a column without marks, where there is one.
+    pub fn of_marked<'n>(columns: impl Iterator<Item = &'n str>, last: Option<&'n str>) -> Self {
+        let mut header = vec![""];
+        header.extend(columns.flat_map(|name| [name, ""]));
+        let marks = (2..header.len()).step_by(2).collect();
+        header.extend(last);
+        Self { marks, ..Self::new(1, &header) }
     }
 
     /// Makes these columns, counted from 0, columns of marks.

@@ -75,18 +75,8 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
     let medians = || medians.iter().copied();
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
     let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
-    let mut header = vec![String::new()];
-    let mut marks = Vec::new();
-    for column in &columns {
-        header.push(matrix.columns[*column].name.clone());
-        marks.push(header.len());
-        header.push(String::new());
-    }
-    if with_sum {
-        header.push("sum".to_owned());
-    }
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
-    grid.marks(marks);
+    let names = columns.iter().map(|column| &matrix.columns[*column].name[..]);
+    let mut grid = TextGrid::of_marked(names, with_sum.then_some("sum"));
     let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
     grid.caption(format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, cells)));
     if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {

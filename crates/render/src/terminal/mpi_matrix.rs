@@ -50,15 +50,7 @@ fn table(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane, page: &mu
 
 /// A row for each place, a column for each place, and what stands between them.
 fn numbers(document: &MpiDocument, matrix: &MpiMatrix, plane: &MpiPlane) -> TextGrid {
-    let mut header = vec![String::new()];
-    let mut marks = Vec::new();
-    for column in &matrix.columns {
-        header.push(column.name.clone());
-        marks.push(header.len());
-        header.push(String::new());
-    }
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
-    grid.marks(marks);
+    let mut grid = TextGrid::of_marked(matrix.columns.iter().map(|column| &column.name[..]), None);
     grid.caption(plane.name());
     for (row, place) in matrix.rows.iter().enumerate() {
         let mut shown = vec![place.name.clone()];

@@ -46,7 +46,7 @@ fn heading(document: &Document, rank: &Rank, page: &mut Page) {
 fn grid(document: &Document, rank: &Rank) -> TextGrid {
     let figures = Figures::of(document);
     let header = [vec![String::new()], figures.header()].concat();
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header);
     let mut timed = Vec::new();
     for group in groups(document) {
         grid.caption(group.caption);

@@ -53,7 +53,7 @@ fn grid(document: &Document) -> TextGrid {
     header.extend(figures.header());
     let mark = header.len();
     header.extend(labels.flags.then(String::new));
-    let mut grid = TextGrid::new(count, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(count, &header);
     grid.marks(labels.flags.then_some(mark).into_iter().collect());
 
     let mut timed = Vec::new();

@@ -25,7 +25,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
             _ => format!("{} {}", words::direction(case.direction), stats::units::size(case.bytes)),
         };
         let header: Vec<String> = [String::new()].into_iter().chain(columns.iter().map(name)).collect();
-        let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut grid = TextGrid::new(1, &header);
         let mut ranks: Vec<u32> = document.ranks.iter().map(|rank| rank.rank).collect();
         let all = ranks.len();
         if all > MOST {

@@ -53,7 +53,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
             header.push(String::new());
         }
     }
-    let mut grid = TextGrid::new(1, &header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut grid = TextGrid::new(1, &header);
     grid.marks(marks);
     grid.caption(group.caption.clone());
     let sizes: BTreeSet<u64> = columns.iter().flat_map(|column| column.by_size.keys().copied()).collect();
