@@ -124,12 +124,10 @@ fn losses(document: &Document, page: &mut Page) {
 /// A rate in billions, with as many digits as say something.
 fn rate(per_s: f64) -> String {
     let giga = per_s / 1e9;
-    let digits = if giga >= 1000.0 {
-        0
-    } else if giga >= 10.0 {
-        1
-    } else {
-        2
+    let digits = match giga {
+        large if large >= 1000.0 => 0,
+        middle if middle >= 10.0 => 1,
+        _ => 2,
     };
     format!("{giga:.digits$}")
 }

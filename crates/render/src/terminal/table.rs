@@ -40,57 +40,55 @@ pub fn table_beside(document: &Document, style: &Style, references: &[Reference]
     let mut page = Page::new(style.width);
     verdict(document, references, usize::MAX, &mut page);
     title::draw(document, &mut page);
-    if !document.matrices.is_empty() {
-        kernels::draw(document, &mut page);
-        document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
-        line_fit_table::draw(document, &mut page);
-        if !style.quiet {
-            devices::draw(document, &mut page);
-        }
-        closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
-        return page.finish(style.color);
-    }
-    if has_own_tables(document) {
+    let is_of_ranks = document.matrices.is_empty() && !has_own_tables(document);
+    if is_of_ranks {
+        rank_tables(document, style, &mut page);
+    } else if document.matrices.is_empty() {
         laplace::draw(document, &mut page);
         pieces::draw(document, &mut page);
         moving::draw(document, &mut page);
         places::draw(document, &mut page);
-        if !style.quiet {
-            devices::draw(document, &mut page);
-        }
-        closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
-        return page.finish(style.color);
+    } else {
+        kernels::draw(document, &mut page);
+        document.matrices.iter().for_each(|found| matrix::draw(document, found, &mut page));
+        line_fit_table::draw(document, &mut page);
     }
-    line_fit_table::draw(document, &mut page);
+    if !style.quiet {
+        devices::draw(document, &mut page);
+    }
+    if !style.quiet && is_of_ranks {
+        settings::draw(document, &mut page);
+    }
+    closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
+    page.finish(style.color)
+}
+
+/// The figures of each rank, of nodes, and of ranks together.
+fn rank_tables(document: &Document, style: &Style, page: &mut Page) {
+    line_fit_table::draw(document, page);
     match &document.ranks[..] {
         [] => {}
-        [only] => rank::draw(document, only, style.quiet, &mut page),
+        [only] => rank::draw(document, only, style.quiet, page),
         several => {
-            places::draw(document, &mut page);
+            places::draw(document, page);
             if groups::is_sweep(document) {
                 let shown = rank_selection::sweeps(document);
                 let of_shown = several.iter().filter(|rank| shown.rows.contains(&rank.rank));
-                of_shown.for_each(|each| rank::draw(document, each, style.quiet, &mut page));
+                of_shown.for_each(|each| rank::draw(document, each, style.quiet, page));
                 if shown.left_out > 0 {
                     let text = "more ranks have sweeps in the document; these are of the outliers and the slowest";
                     page.paragraph(Tone::Faint, "", &format!("{} {text}", shown.left_out));
                     page.blank();
                 }
             } else {
-                ranks::draw(document, &mut page);
+                ranks::draw(document, page);
             }
-            remarks::on_several(document, style.quiet, &mut page);
+            remarks::on_several(document, style.quiet, page);
         }
     }
-    nodes::draw(document, style.quiet, &mut page);
-    together::draw(document, &mut page);
-    contention::draw(document, &mut page);
-    if !style.quiet {
-        devices::draw(document, &mut page);
-        settings::draw(document, &mut page);
-    }
-    closing::draw(document, style.saved_to.as_deref(), style.quiet, &mut page);
-    page.finish(style.color)
+    nodes::draw(document, style.quiet, page);
+    together::draw(document, page);
+    contention::draw(document, page);
 }
 
 /// What was found, before anything else, in so many lines at most; how many sentences had no room.
