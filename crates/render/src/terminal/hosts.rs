@@ -2,10 +2,11 @@
 //!
 //! A document of schema 1.0 has no nodes; its ranks have hosts all the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use report::Document;
 use stats::IdSet;
+use stats::alike::grouped;
 
 use super::words;
 
@@ -45,36 +46,28 @@ pub(super) fn short(host: &str) -> &str {
 
 /// Host names that differ in their last number only are put together: `nid[001001-001003,001005], login1`.
 pub(super) fn folded<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
-    // By what stands before the number and how many digits it has; in the order of first appearance.
-    let mut order: Vec<(&str, usize)> = Vec::new();
-    let mut numbers: BTreeMap<(&str, usize), BTreeSet<u64>> = BTreeMap::new();
-    for host in hosts {
+    // By what stands before the number and how many digits it has.
+    let numbered = |host: &'a str| {
         let digits = host.bytes().rev().take_while(u8::is_ascii_digit).count();
         // More digits than a number holds are no number here, and the name stays as it is.
         let digits = if digits > 18 { 0 } else { digits };
         let (stem, number) = host.split_at(host.len() - digits);
-        let key = (stem, digits);
-        if !numbers.contains_key(&key) {
-            order.push(key);
-        }
-        numbers.entry(key).or_default().extend(number.parse::<u64>());
-    }
-    let shown = |key: &(&str, usize)| {
-        let (stem, digits) = *key;
-        let numbers = numbers.get(key).map(|numbers| ranges(numbers, digits)).unwrap_or_default();
-        match &numbers[..] {
+        ((stem, digits), number.parse().ok())
+    };
+    let stems: Vec<((&str, usize), BTreeSet<_>)> = grouped(hosts.map(numbered));
+    let shown =
+        stems.into_iter().map(|((stem, digits), numbers)| match &ranges(numbers.into_iter().flatten(), digits)[..] {
             [] => stem.to_owned(),
             [one] if !one.contains('-') => format!("{stem}{one}"),
             several => format!("{stem}[{}]", several.join(",")),
-        }
-    };
-    order.iter().map(shown).collect::<Vec<_>>().join(", ")
+        });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// `001001-001003`, `001005`.
-fn ranges(numbers: &BTreeSet<u64>, digits: usize) -> Vec<String> {
+fn ranges(numbers: impl Iterator<Item = u64>, digits: usize) -> Vec<String> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
-    for &number in numbers {
+    for number in numbers {
         match runs.last_mut() {
             Some((_, last)) if *last + 1 == number => *last = number,
             _ => runs.push((number, number)),
