@@ -16,7 +16,7 @@ use crate::computer::GpuComputer;
 use crate::context::Context;
 use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
-use crate::host_memory::{Allocated, Managed, Reached, Registered};
+use crate::host_memory::{Allocated, Reached, Registered};
 use crate::idle_queues::IdleQueues;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::modules::{Kernels, Programs};
@@ -109,12 +109,12 @@ impl<D: Driver> Device for GpuDevice<D> {
     }
 
     fn allocate_pinned(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
-        Ok(Box::new(Allocated::new(&self.context, len)?))
+        Ok(Box::new(Allocated::pinned(&self.context, len)?))
     }
 
     fn allocate_managed(&self, len: usize) -> Result<Box<dyn HostMemory>, DeviceError> {
         match self.capabilities.memory(MemoryKind::Managed) {
-            Ok(()) => Ok(Box::new(Managed::new(&self.context, len)?)),
+            Ok(()) => Ok(Box::new(Allocated::managed(&self.context, len)?)),
             Err(reason) => Err(DeviceError::Unsupported { what: "managed memory", reason }),
         }
     }

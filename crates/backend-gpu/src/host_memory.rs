@@ -13,6 +13,7 @@ use device::{CallError, DeviceError, HostMemory, MemoryKind};
 use crate::context::Context;
 use crate::device_memory::out_of_memory;
 use crate::driver::Driver;
+use crate::unsupported::unsupported;
 
 /// Memory of someone else's making, registered with the driver as long as this value lives.
 pub(crate) struct Registered<D: Driver> {
@@ -61,31 +62,53 @@ impl<D: Driver> Drop for Registered<D> {
     }
 }
 
-/// Memory that the driver allocated.
+/// Memory that the driver allocated: pinned, or such whose pages it moves to whoever touches them.
 pub(crate) struct Allocated<D: Driver> {
     context: Arc<Context<D>>,
     start: NonNull<u8>,
     len: usize,
+    kind: MemoryKind,
 }
 
 impl<D: Driver> Allocated<D> {
-    /// `len` zero bytes.
+    /// `len` zero bytes, pinned.
     ///
     /// # Errors
     /// [`DeviceError::Pinning`] for lack of memory that may be locked, or the call that failed.
-    pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
+    pub(crate) fn pinned(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
         let start = context.enter()?.host_alloc(len).map_err(|error| pinning_error(D::NOT_LOCKABLE, len, error))?;
-        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| DeviceError::Unsupported {
-            what: "allocating pinned memory",
-            reason: "the driver gave no address for it".to_owned(),
-        })?;
+        let allocated = Self::at(context, (start, len), MemoryKind::PinnedDriver, "allocating pinned memory")?;
         // SAFETY: the allocation is `len` bytes and nobody else knows it. Bytes must be initialised before they are lent.
-        unsafe { start.write_bytes(0, len) };
-        Ok(Self { context: Arc::clone(context), start, len })
+        unsafe { allocated.start.write_bytes(0, len) };
+        Ok(allocated)
+    }
+
+    /// `len` bytes that nobody has touched, whose pages move.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`] where the device has less free: more would be moved to and fro without end. Or the call that failed.
+    pub(crate) fn managed(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
+        if len as u64 > context.memory()?.free_bytes {
+            return Err(out_of_memory(context, len as u64)?);
+        }
+        let start = context.enter()?.managed_alloc(len)?;
+        Self::at(context, (start, len), MemoryKind::Managed, "allocating managed memory")
+    }
+
+    fn at(
+        context: &Arc<Context<D>>,
+        (start, len): (*mut c_void, usize),
+        kind: MemoryKind,
+        what: &'static str,
+    ) -> Result<Self, DeviceError> {
+        let start = NonNull::new(start.cast::<u8>());
+        let start = start.ok_or_else(|| unsupported(what, "the driver gave no address for it"))?;
+        Ok(Self { context: Arc::clone(context), start, len, kind })
     }
 }
 
-// SAFETY: the allocation stays where it is until drop, is initialised, and only this value reaches it.
+// SAFETY: the allocation stays where it is until drop, and only this value reaches it. Pinned memory is initialised; of managed memory the kernel's own driver gives the pages of each
+// first touch: bytes of no program, which are initialised before this process sees them.
 unsafe impl<D: Driver> HostMemory for Allocated<D> {
     fn bytes(&self) -> &[u8] {
         // SAFETY: see the impl.
@@ -98,74 +121,23 @@ unsafe impl<D: Driver> HostMemory for Allocated<D> {
     }
 
     fn kind(&self) -> MemoryKind {
-        MemoryKind::PinnedDriver
+        self.kind
     }
 }
 
-// SAFETY: the allocation is this value's alone, and portable: any thread that enters the context may free it.
+// SAFETY: the allocation is this value's alone, and portable or of every context: any thread that enters one may free it.
 unsafe impl<D: Driver> Send for Allocated<D> {}
 
 impl<D: Driver> Drop for Allocated<D> {
     fn drop(&mut self) {
-        if let Ok(driver) = self.context.enter() {
-            // SAFETY: allocated in `new`, freed once.
-            let _ = unsafe { driver.host_free(self.start.as_ptr().cast()) };
-        }
-    }
-}
-
-/// Memory whose pages the driver moves to whoever touches them.
-pub(crate) struct Managed<D: Driver> {
-    context: Arc<Context<D>>,
-    start: NonNull<u8>,
-    len: usize,
-}
-
-impl<D: Driver> Managed<D> {
-    /// `len` bytes that nobody has touched.
-    ///
-    /// # Errors
-    /// [`DeviceError::OutOfMemory`] where the device has less free: more would be moved to and fro without end. Or the call that failed.
-    pub(crate) fn new(context: &Arc<Context<D>>, len: usize) -> Result<Self, DeviceError> {
-        if len as u64 > context.memory()?.free_bytes {
-            return Err(out_of_memory(context, len as u64)?);
-        }
-        let start = context.enter()?.managed_alloc(len)?;
-        let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| DeviceError::Unsupported {
-            what: "allocating managed memory",
-            reason: "the driver gave no address for it".to_owned(),
-        })?;
-        Ok(Self { context: Arc::clone(context), start, len })
-    }
-}
-
-// SAFETY: the allocation stays where it is until drop, only this value reaches it, and the kernel's own driver gives the pages of each first touch: bytes of no program, which are
-// initialised before this process sees them.
-unsafe impl<D: Driver> HostMemory for Managed<D> {
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: see the impl.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: see the impl, and `&mut self` makes the borrow exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-
-    fn kind(&self) -> MemoryKind {
-        MemoryKind::Managed
-    }
-}
-
-// SAFETY: the allocation is this value's alone, and of every context: any thread that enters one may free it.
-unsafe impl<D: Driver> Send for Managed<D> {}
-
-impl<D: Driver> Drop for Managed<D> {
-    fn drop(&mut self) {
-        if let Ok(driver) = self.context.enter() {
-            // SAFETY: allocated in `new`, freed once; a range that may be in use is leaked, not dropped (`HostRange`).
-            let _ = unsafe { driver.managed_free(self.start.as_ptr().cast()) };
-        }
+        let Ok(driver) = self.context.enter() else { return };
+        let start = self.start.as_ptr().cast();
+        let _ = match self.kind {
+            // SAFETY: allocated in `managed`, freed once; a range that may be in use is leaked, not dropped (`HostRange`).
+            MemoryKind::Managed => unsafe { driver.managed_free(start) },
+            // SAFETY: allocated in `pinned`, freed once.
+            _ => unsafe { driver.host_free(start) },
+        };
     }
 }
 
