@@ -69,7 +69,7 @@ impl<'a> Compute<'a> {
             return Ok(());
         };
         let layout = made.problem.layout();
-        let result = layout.output_at..layout.output_at + layout.output;
+        let result = layout.result();
         let host = lent(self.computer.host(), layout.host_bytes())?;
         for page in host[result.clone()].chunks_mut(PAGE) {
             let line = page.len().min(LINE);
@@ -126,7 +126,7 @@ fn with_transfers(problem: &dyn Problem, iterations: u32) -> Vec<RoundStep> {
     if parts.is_empty() {
         let mut steps = vec![RoundStep::ToDevice(0..layout.input)];
         steps.extend(again(iterations));
-        steps.push(RoundStep::ToHost(layout.output_at..layout.output_at + layout.output));
+        steps.push(RoundStep::ToHost(layout.result()));
         return steps;
     }
     let [mut first, mut last] = [Vec::new(), Vec::new()];
@@ -212,8 +212,7 @@ impl Work for Compute<'_> {
         };
         let layout = made.problem.layout();
         if matches!(self.what, GpuRound::Resident { .. }) {
-            let result = layout.output_at..layout.output_at + layout.output;
-            self.computer.round(&[RoundStep::ToHost(result)]).map_err(fault)?;
+            self.computer.round(&[RoundStep::ToHost(layout.result())]).map_err(fault)?;
         }
         let (input, output) =
             lent(self.computer.host(), layout.host_bytes()).map_err(fault)?.split_at_mut(layout.output_at);

@@ -96,21 +96,17 @@ impl Kernel {
 
     /// Its problem of this size, which [`Kernel::admits`].
     pub fn problem(self, by: By, size: ProblemSize) -> Arc<dyn Problem> {
-        let shape = self.shape(by, size);
+        let (shape, by_library) = (self.shape(by, size), by == By::Library);
         match self {
-            Self::Sgemm if by == By::Library => Arc::new(Gemm::<f32>::new(shape).by_library()),
-            Self::Dgemm if by == By::Library => Arc::new(Gemm::<f64>::new(shape).by_library()),
-            Self::Fft if by == By::Library => Arc::new(Fft::<f32>::new(shape).by_library()),
-            Self::FftDouble if by == By::Library => Arc::new(Fft::<f64>::new(shape).by_library()),
             Self::Triad => Arc::new(Triad::new(shape)),
             Self::Reduction => Arc::new(Reduction::new(shape)),
             Self::Scan => Arc::new(Scan::new(shape)),
             Self::Sort => Arc::new(Sort::new(shape)),
             Self::Stencil => Arc::new(Stencil::new(shape)),
-            Self::Sgemm => Arc::new(Gemm::<f32>::new(shape)),
-            Self::Dgemm => Arc::new(Gemm::<f64>::new(shape)),
-            Self::Fft => Arc::new(Fft::<f32>::new(shape)),
-            Self::FftDouble => Arc::new(Fft::<f64>::new(shape)),
+            Self::Sgemm => Arc::new(Gemm::<f32>::new(shape, by_library)),
+            Self::Dgemm => Arc::new(Gemm::<f64>::new(shape, by_library)),
+            Self::Fft => Arc::new(Fft::<f32>::new(shape, by_library)),
+            Self::FftDouble => Arc::new(Fft::<f64>::new(shape, by_library)),
             Self::Md => Arc::new(Md::<f32>::new(shape)),
             Self::MdDouble => Arc::new(Md::<f64>::new(shape)),
             Self::Spmv => Arc::new(Spmv::new(shape)),

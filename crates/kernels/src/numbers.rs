@@ -1,5 +1,6 @@
 //! Numbers as inputs are made of: each from its place alone, so that whoever fills a part of an input fills it as everyone would.
 
+use bytemuck::{Pod, cast_slice_mut};
 use stats::random::mix;
 
 /// 64 bits for the number at this place of a part of an input.
@@ -15,6 +16,11 @@ pub(crate) fn unit(part: u64, at: usize) -> f64 {
 /// A number between -1 and 1.
 pub(crate) fn signed(part: u64, at: usize) -> f64 {
     2.0 * unit(part, at) - 1.0
+}
+
+/// Writes a part of an input, which begins at this byte, number by number from the place of each.
+pub(crate) fn fill<T: Pod>(at: usize, part: &mut [u8], number: impl Fn(usize) -> T) {
+    (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(|(at, place)| *place = number(at));
 }
 
 /// Launches at most so many blocks for kernels that go on to further words: enough for the widest device.

@@ -65,6 +65,16 @@ impl Layout {
         self.output_at + self.output
     }
 
+    /// Where the result lies.
+    pub fn result(&self) -> Range<usize> {
+        self.of_output(&(0..self.output))
+    }
+
+    /// Where these bytes of the result lie.
+    pub(crate) fn of_output(&self, bytes: &Range<usize>) -> Range<usize> {
+        self.output_at + bytes.start..self.output_at + bytes.end
+    }
+
     /// What a device holds.
     pub fn device_bytes(&self) -> usize {
         self.scratch_at + self.scratch

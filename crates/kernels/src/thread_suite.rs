@@ -1,7 +1,6 @@
 //! Kernels on CPUs as a suite: each thread has a problem of its own, in the memory of the node at hand.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use engine::{
@@ -129,13 +128,6 @@ struct Computed<'a> {
     problem: Arc<dyn Problem>,
 }
 
-impl Computed<'_> {
-    fn result(&self) -> Range<usize> {
-        let Layout { output_at, output, .. } = self.layout;
-        output_at..output_at + output
-    }
-}
-
 impl Work for Computed<'_> {
     fn timing(&self) -> Timing {
         Timing::Host
@@ -146,8 +138,7 @@ impl Work for Computed<'_> {
     }
 
     fn arm(&mut self) -> Result<(), Failure> {
-        let result = self.result();
-        self.memory[result].fill(0xff);
+        self.memory[self.layout.result()].fill(0xff);
         Ok(())
     }
 
@@ -160,7 +151,7 @@ impl Work for Computed<'_> {
     }
 
     fn verify(&mut self) -> Result<u64, Trouble> {
-        let checked = self.problem.check(&self.memory[..self.layout.input], &self.memory[self.result()]);
+        let checked = self.problem.check(&self.memory[..self.layout.input], &self.memory[self.layout.result()]);
         checked.map(|()| self.layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
     }
 }

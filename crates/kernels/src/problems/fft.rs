@@ -11,7 +11,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
-use crate::numbers::signed;
+use crate::numbers::{fill, signed};
 use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{FFT, FFT_LIBRARY};
 
@@ -36,23 +36,18 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
 }
 
 impl<T: Real> Fft<T> {
-    /// So many transforms, an even number.
-    pub(crate) fn new(transforms: usize) -> Self {
+    /// So many transforms, an even number; `by_library`: computed by the vendor's library on a GPU.
+    pub(crate) fn new(transforms: usize, by_library: bool) -> Self {
         let turn = |k: usize| {
             let angle = -2.0 * PI * k as f64 / POINTS as f64;
             [angle.cos(), angle.sin()]
         };
         Self {
             transforms: transforms.next_multiple_of(A_BLOCK),
-            by_library: false,
+            by_library,
             turns: (0..POINTS).map(turn).collect(),
             real: PhantomData,
         }
-    }
-
-    /// The same, computed by the vendor's library on a GPU.
-    pub(crate) fn by_library(self) -> Self {
-        Self { by_library: true, ..self }
     }
 
     /// The bytes of one transform.
@@ -115,8 +110,7 @@ where
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
-        let fill = |(at, number): (usize, &mut T)| *number = T::near(signed(0, at));
-        (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
+        fill(at, part, |at| T::near(signed(0, at)));
     }
 
     fn program(&self) -> &'static KernelModule {
@@ -137,7 +131,7 @@ where
             let bytes = Self::BYTES * transforms.start..Self::BYTES * transforms.end;
             ProblemPart {
                 input: vec![bytes.clone()],
-                output: layout.output_at + bytes.start..layout.output_at + bytes.end,
+                output: layout.of_output(&bytes),
                 launch: self.launch(transforms),
             }
         };

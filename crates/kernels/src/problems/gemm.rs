@@ -10,7 +10,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
-use crate::numbers::signed;
+use crate::numbers::{fill, signed};
 use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{GEMM, GEMM_LIBRARY};
 
@@ -28,14 +28,9 @@ pub(crate) struct Gemm<T> {
 }
 
 impl<T: Real> Gemm<T> {
-    /// Matrices of this edge, a multiple of 128.
-    pub(crate) fn new(edge: usize) -> Self {
-        Self { edge: edge.next_multiple_of(TILE), by_library: false, expected: OnceLock::new(), real: PhantomData }
-    }
-
-    /// The same, computed by the vendor's library on a GPU.
-    pub(crate) fn by_library(self) -> Self {
-        Self { by_library: true, ..self }
+    /// Matrices of this edge, a multiple of 128; `by_library`: computed by the vendor's library on a GPU.
+    pub(crate) fn new(edge: usize, by_library: bool) -> Self {
+        Self { edge: edge.next_multiple_of(TILE), by_library, expected: OnceLock::new(), real: PhantomData }
     }
 
     fn bytes(&self) -> usize {
@@ -91,8 +86,7 @@ impl<T: Real> Problem for Gemm<T> {
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
-        let fill = |(at, number): (usize, &mut T)| *number = T::near(signed(0, at));
-        (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(fill);
+        fill(at, part, |at| T::near(signed(0, at)));
     }
 
     fn program(&self) -> &'static KernelModule {
@@ -115,7 +109,7 @@ impl<T: Real> Problem for Gemm<T> {
             let b = (rows.start == 0).then_some(self.bytes()..layout.input);
             ProblemPart {
                 input: b.into_iter().chain([bytes.clone()]).collect(),
-                output: layout.output_at + bytes.start..layout.output_at + bytes.end,
+                output: layout.of_output(&bytes),
                 launch: self.launch(rows),
             }
         };

@@ -3,7 +3,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
-use crate::numbers::{blocks, unit};
+use crate::numbers::{blocks, fill, unit};
 use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{CLEAR, REDUCE, STREAM};
 
@@ -43,8 +43,7 @@ impl Problem for Reduction {
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
-        let fill = |(at, number): (usize, &mut f32)| *number = unit(0, at) as f32;
-        (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
+        fill(at, part, |at| unit(0, at) as f32);
     }
 
     fn program(&self) -> &'static KernelModule {

@@ -5,7 +5,7 @@
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
-use crate::numbers::{bits, blocks};
+use crate::numbers::{bits, blocks, fill};
 use crate::problem::{Layout, Problem, ProblemUnit, WrongNumber};
 use crate::program::{CLEAR, SCAN, STREAM};
 
@@ -42,8 +42,7 @@ impl Problem for Scan {
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
-        let fill = |(at, number): (usize, &mut f32)| *number = (bits(0, at) % 3) as f32 - 1.0;
-        (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
+        fill(at, part, |at| (bits(0, at) % 3) as f32 - 1.0);
     }
 
     fn program(&self) -> &'static KernelModule {
@@ -73,14 +72,7 @@ impl Problem for Scan {
         let mut sum = 0_i32;
         for (at, (from, got)) in cast_slice::<u8, f32>(input).iter().zip(cast_slice::<u8, f32>(output)).enumerate() {
             sum += *from as i32;
-            if *got != sum as f32 {
-                return Err(WrongNumber {
-                    offset: 4 * at,
-                    expected: f64::from(sum),
-                    got: f64::from(*got),
-                    allowed: 0.0,
-                });
-            }
+            WrongNumber::unless_near(4 * at, f64::from(sum), f64::from(*got), 0.0)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
-use crate::numbers::{bits, blocks};
+use crate::numbers::{bits, blocks, fill};
 use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{STREAM, TRIAD};
 
@@ -50,8 +50,7 @@ impl Problem for Triad {
     }
 
     fn fill(&self, at: usize, part: &mut [u8]) {
-        let fill = |(at, number): (usize, &mut f32)| *number = (bits(0, at) & 0xfff) as f32 / 16.0;
-        (at / 4..).zip(cast_slice_mut(part)).for_each(fill);
+        fill(at, part, |at| (bits(0, at) & 0xfff) as f32 / 16.0);
     }
 
     fn program(&self) -> &'static KernelModule {
@@ -85,15 +84,10 @@ impl Problem for Triad {
 
     fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
         let (a, b) = cast_slice::<u8, f32>(input).split_at(self.numbers);
-        let got = cast_slice::<u8, f32>(output);
-        let wrong = got.iter().zip(a).zip(b).position(|((c, a), b)| *c != a + SCALAR * b);
-        wrong.map_or(Ok(()), |at| {
-            Err(WrongNumber {
-                offset: 4 * at,
-                expected: f64::from(a[at] + SCALAR * b[at]),
-                got: f64::from(got[at]),
-                allowed: 0.0,
-            })
-        })
+        let numbers = cast_slice::<u8, f32>(output).iter().zip(a).zip(b).enumerate();
+        for (at, ((c, a), b)) in numbers {
+            WrongNumber::unless_near(4 * at, f64::from(a + SCALAR * b), f64::from(*c), 0.0)?;
+        }
+        Ok(())
     }
 }
