@@ -9,19 +9,16 @@ use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, S
 use launchers::Launch;
 use placement::{Selection, Target};
 use ranks::{Communicator, Single};
-use stats::flag::TimerFacts;
 use topo::Survey;
-use topo::environment::Environment;
 
 use crate::backends::{self, FoundPlatform, Untouched};
-use crate::document::of_experiment::{self, ExperimentFacts};
-use crate::document::rank_part::Local;
-use crate::document::{Origin, verdict};
+use crate::document::{of_experiment, verdict};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
 pub use crate::finding::Finder;
-use crate::finding::found;
+use crate::finding::{drivers, found};
+use crate::here::Here;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
 use crate::outline::Outline;
@@ -64,8 +61,7 @@ pub trait Measurement {
     /// # Errors
     /// Options that exclude each other.
     fn finder(&self) -> Result<Finder, Fault> {
-        let (backend, is_named) = (self.measuring().backend, self.measuring().gpus.is_some());
-        Ok(Box::new(move |topology, begins| backends::find_and_tell(backend, is_named, topology, begins)))
+        Ok(drivers(self.measuring()))
     }
 
     /// What can be planned for without touching a driver.
@@ -126,7 +122,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
-    let here = Here::new(measurement.measuring(), &survey, &found);
+    let here = Here::new(measurement.measuring(), &survey.topology, &found);
     let unasked = Reached::default();
     let signals = session.signals;
     let reached = match measurement.reach(&survey, &found)? {
@@ -157,23 +153,10 @@ pub fn run(
     found: &FoundPlatform,
     session: RunContext,
 ) -> FinishedRun {
-    Here::new(args, survey, found).run(experiment, session)
+    Here::new(args, &survey.topology, found).run(experiment, session)
 }
 
-/// What is known before a run.
-struct Here<'a> {
-    args: &'a Measuring,
-    survey: &'a Survey,
-    found: &'a FoundPlatform,
-    machine: Environment,
-    timer: TimerFacts,
-}
-
-impl<'a> Here<'a> {
-    fn new(args: &'a Measuring, survey: &'a Survey, found: &'a FoundPlatform) -> Self {
-        Self { args, survey, found, machine: topo::environment::probe(), timer: engine::clock::measure() }
-    }
-
+impl Here<'_> {
     fn run(&self, experiment: &Experiment, session: RunContext) -> FinishedRun {
         let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {
@@ -215,25 +198,6 @@ impl<'a> Here<'a> {
             Ok(Err(journal.conclude(&state, verdict::exit(&state, signals.exit()), |_| false)))
         })?;
         Ok(ended.map(|reached| (reached, RunContext { origin, sink, signals, observer, say })))
-    }
-
-    fn with_facts<T>(&self, experiment: &Experiment, origin: &Origin, then: impl FnOnce(&ExperimentFacts) -> T) -> T {
-        let Self { args, survey, found, machine, timer } = self;
-        let topology = &survey.topology;
-        let hosts = [topology.host()];
-        let plan = &experiment.places;
-        let local = Local { topology, found, machine, timer: *timer, plan, node: 0, hosts: &hosts };
-        let places: Vec<usize> = plan.ranks.iter().map(|place| place.rank).collect();
-        let (parts, platform, environment) = (local.parts(&places), local.platform(), local.environment());
-        then(&ExperimentFacts {
-            args,
-            experiment,
-            timer: *timer,
-            parts: &parts,
-            platform: &platform,
-            environment: &environment,
-            origin,
-        })
     }
 }
 

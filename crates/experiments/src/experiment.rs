@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::{EngineConfig, Order, Suite, Worker};
+use engine::{EngineConfig, Joined, Order, Suite, Worker};
 use pingpong::{CopyCase, RunConfig};
 use placement::{ChosenBy, Plan, RankPlan, Target, TargetId, verdict};
 use report::kernels::KernelFigures;
@@ -37,6 +37,27 @@ pub struct Experiment {
     pub known: Beforehand,
     /// What is asked for, as documents have it.
     pub asked: RequestedSettings,
+}
+
+impl Experiment {
+    /// The same with loads by a second rank on the PU of each rank, whose suite numbers its ranks alike: each of its cases is `case` of the document, by a rank at a
+    /// place, (rank, place).
+    pub fn with_loads(mut self, loads: Arc<dyn Suite>, case: &DocumentCase, places: &[(usize, usize)]) -> Self {
+        let ranks = self.workers.len();
+        let joined = Joined::new(vec![(self.suite, ranks), (loads, ranks)]);
+        let first = joined.first_rank(1);
+        for (number, (rank, place)) in places.iter().enumerate() {
+            let Some(at) = joined.number((1, number)) else { continue };
+            self.figures.add(at, case.clone(), vec![(first + rank, *place)]);
+        }
+        let loaders: Vec<Worker> =
+            self.workers.iter().map(|worker| Worker { rank: first + worker.rank, ..*worker }).collect();
+        self.workers.extend(loaders);
+        self.asked.sizes.push(case.bytes);
+        self.asked.sizes.sort_unstable();
+        self.asked.directions.push(case.direction);
+        Self { suite: Arc::new(joined), ..self }
+    }
 }
 
 /// What of a document is known before the run, where it is of such a kind.

@@ -15,12 +15,11 @@ use topo::Topology;
 
 use crate::backends::{self, FoundPlatform};
 use crate::config;
-use crate::document::of_experiment::{self, ExperimentFacts};
-use crate::document::rank_part::Local;
-use crate::document::verdict;
+use crate::document::{of_experiment, verdict};
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, Experiment, Figures, RequestedSettings};
 use crate::fault::Fault;
+use crate::here::Here;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
 use crate::run_context::RunContext;
@@ -34,6 +33,12 @@ const LOOKS: Duration = Duration::from_millis(50);
 
 /// Finds the devices of this machine, and says which driver is asked.
 pub type Finder = Box<dyn FnOnce(&Topology, &dyn Fn(String)) -> Result<FoundPlatform, Fault> + Send>;
+
+/// Asks the drivers that these options allow.
+pub fn drivers(args: &Measuring) -> Finder {
+    let (backend, is_named) = (args.backend, args.gpus.is_some());
+    Box::new(move |topology, begins| backends::find_and_tell(backend, is_named, topology, begins))
+}
 
 /// Finds the devices within the limit.
 ///
@@ -64,55 +69,50 @@ pub fn found<'s>(
     }
     let RunContext { origin, sink, signals, observer, say } = session;
     let unanswered = unanswered(args, topology);
-    let probed = topo::environment::probe();
-    let timer = engine::clock::measure();
-    let (plan, hosts) = (Plan { ranks: Vec::new(), notes: Vec::new() }, [topology.host()]);
-    let local = Local { topology, found: &unanswered, machine: &probed, timer, plan: &plan, node: 0, hosts: &hosts };
-    let (platform, environment) = (local.platform(), local.environment());
     let experiment = not_known(command, args);
-    let facts = ExperimentFacts {
-        args,
-        experiment: &experiment,
-        timer,
-        parts: &[],
-        platform: &platform,
-        environment: &environment,
-        origin: &origin,
-    };
-    let build = |state: &RunState, exit| of_experiment::build(&facts, state, exit);
-    let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
     let unbegun = |end, why: Option<String>| {
         RunState::unbegun(&experiment.suite.cases(), &[0], end, |_| {
             why.clone().map(|why| Trouble::Failed(Failure::new(Stage::Open, why)))
         })
     };
-    journal.begin(&unbegun(RunEnd::Running, None));
-    let (end, why, exit) = loop {
-        match answered.recv_timeout(LOOKS.min(limit.saturating_sub(began.elapsed()))) {
-            Ok(Ok(found)) => return Ok(Ok((found, RunContext { origin, sink, signals, observer, say }))),
-            Ok(Err(fault)) => break (RunEnd::Complete, Some(fault.to_string()), Some(fault.exit)),
-            Err(RecvTimeoutError::Disconnected) => {
-                let fault = panicked();
-                break (RunEnd::Complete, Some(fault.to_string()), Some(fault.exit));
+    let ended = Here::new(args, topology, &unanswered).with_facts(
+        &experiment,
+        &origin,
+        |facts| -> Result<Result<FoundPlatform, FinishedRun>, Fault> {
+            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let mut journal = DocumentJournal::new(&build, sink, &mut *observer, say);
+            journal.begin(&unbegun(RunEnd::Running, None));
+            let (end, why, exit) = loop {
+                match answered.recv_timeout(LOOKS.min(limit.saturating_sub(began.elapsed()))) {
+                    Ok(Ok(found)) => return Ok(Ok(found)),
+                    Ok(Err(fault)) => break (RunEnd::Complete, Some(fault.to_string()), Some(fault.exit)),
+                    Err(RecvTimeoutError::Disconnected) => {
+                        let fault = panicked();
+                        break (RunEnd::Complete, Some(fault.to_string()), Some(fault.exit));
+                    }
+                    Err(RecvTimeoutError::Timeout) if signals.exit().is_some() => {
+                        break (RunEnd::Interrupted, None, None);
+                    }
+                    Err(RecvTimeoutError::Timeout) if began.elapsed() < limit => {}
+                    Err(RecvTimeoutError::Timeout) => {
+                        let step = step.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                        break (RunEnd::TimedOut, Some(not_opened(&step, limit)), None);
+                    }
+                }
+            };
+            if exit.is_none() {
+                // The thread is left within the driver: the process must end without its exit handlers.
+                engine::abandon();
             }
-            Err(RecvTimeoutError::Timeout) if signals.exit().is_some() => break (RunEnd::Interrupted, None, None),
-            Err(RecvTimeoutError::Timeout) if began.elapsed() < limit => {}
-            Err(RecvTimeoutError::Timeout) => {
-                let step = step.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                break (RunEnd::TimedOut, Some(not_opened(&step, limit)), None);
+            if let Some(why) = &why {
+                say(&format!("error: {why}"));
             }
-        }
-    };
-    if exit.is_none() {
-        // The thread is left within the driver: the process must end without its exit handlers.
-        engine::abandon();
-    }
-    if let Some(why) = &why {
-        say(&format!("error: {why}"));
-    }
-    let state = unbegun(end, why);
-    let exit = exit.unwrap_or_else(|| verdict::exit(&state, signals.exit()));
-    Ok(Err(journal.conclude(&state, exit, |_| false)))
+            let state = unbegun(end, why);
+            let exit = exit.unwrap_or_else(|| verdict::exit(&state, signals.exit()));
+            Ok(Err(journal.conclude(&state, exit, |_| false)))
+        },
+    )?;
+    Ok(ended.map(|found| (found, RunContext { origin, sink, signals, observer, say })))
 }
 
 fn panicked() -> Fault {

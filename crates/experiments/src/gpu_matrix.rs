@@ -8,10 +8,8 @@
 use std::sync::Arc;
 
 use device::{CopyBy, Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Joined, Order, Suite, Worker};
-use pingpong::{
-    Cells, CopyEnds, CopySuite, LOAD_LINE_BYTES, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget,
-};
+use engine::{Helpers, Order};
+use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{BY_KERNEL, Compares, Matrix};
 use stats::IdSet;
@@ -245,39 +243,28 @@ impl GpuMatrix {
         let one_node = topology.machine_has_one_node();
         let loads = self.loads();
         let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
-        let Self { config, ranks, places, copies, mut figures, load_range, .. } = self;
+        let Self { config, ranks, places, copies, figures, load_range, .. } = self;
         let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, helpers.clone(), one_node);
-        let mut suite: Arc<dyn Suite> = Arc::new(copying);
-        let mut workers = pingpong::workers(&ranks);
-        let mut asked = RequestedSettings::of_copies(&config);
-        if let Some(range) = load_range {
-            let list = loads.iter().map(|(load, _)| *load).collect();
-            let memory = (helpers, one_node, config.huge_pages);
-            let loading = LoadSuite::new(list, workers.clone(), &found.platform, memory, config.seed);
-            let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
-            let first = joined.first_rank(1);
-            for (number, (load, place)) in loads.iter().enumerate() {
-                let Some(at) = joined.number((1, number)) else { continue };
-                figures.add(at, gpu_loads::document_case(range), vec![(first + load.rank, *place)]);
-            }
-            workers.extend(ranks.iter().map(|plan| Worker { rank: first + plan.rank, pu: plan.pu }));
-            asked.sizes.push(LOAD_LINE_BYTES as u64);
-            asked.sizes.sort_unstable();
-            asked.sizes.dedup();
-            asked.directions.push(report::settings::Direction::Load);
-            suite = Arc::new(joined);
-        }
-        Experiment {
+        let workers = pingpong::workers(&ranks);
+        let experiment = Experiment {
             known: Beforehand::default(),
             command: "matrix",
-            suite,
-            workers,
+            suite: Arc::new(copying),
+            workers: workers.clone(),
             engine: config.engine(),
             places: Plan { ranks: places, notes: Vec::new() },
             figures,
             matrices,
-            asked,
-        }
+            asked: RequestedSettings::of_copies(&config),
+        };
+        let Some(range) = load_range else { return experiment };
+        let list = loads.iter().map(|(load, _)| *load).collect();
+        let memory = (helpers, one_node, config.huge_pages);
+        let loading = LoadSuite::new(list, workers, &found.platform, memory, config.seed);
+        let at: Vec<(usize, usize)> = loads.iter().map(|(load, place)| (load.rank, *place)).collect();
+        let mut experiment = experiment.with_loads(Arc::new(loading), &gpu_loads::document_case(range), &at);
+        experiment.asked.sizes.dedup();
+        experiment
     }
 
     /// The matrix of an engine, which is the so-many-th.

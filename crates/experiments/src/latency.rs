@@ -15,6 +15,7 @@ use crate::driver::{Finder, Making, Measurement, ahead, chosen};
 use crate::exit::Exit;
 use crate::experiment::Experiment;
 use crate::fault::Fault;
+use crate::finding::drivers;
 use crate::gpu_loads::GpuLoads;
 use crate::loaded::Loaded;
 use crate::options::{Backend, Between, LatencyOptions, MatrixOptions, Measuring};
@@ -140,14 +141,10 @@ impl Measurement for LatencyOptions {
 
     fn finder(&self) -> Result<Finder, Fault> {
         self.refuse_mixed()?;
-        let (backend, is_named) = (self.measuring.backend, self.measuring.gpus.is_some());
-        let why_host = self.of_cores().map(str::to_owned);
-        Ok(Box::new(move |topology, begins| match why_host {
-            Some(why) => {
-                let found = backends::find(Backend::Host, false, topology)?;
-                Ok(FoundPlatform { why_host: Some(why), ..found })
-            }
-            None => backends::find_and_tell(backend, is_named, topology, begins),
+        let Some(why) = self.of_cores() else { return Ok(drivers(&self.measuring)) };
+        Ok(Box::new(move |topology, _| {
+            let found = backends::find(Backend::Host, false, topology)?;
+            Ok(FoundPlatform { why_host: Some(why.to_owned()), ..found })
         }))
     }
 

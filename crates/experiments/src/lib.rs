@@ -19,7 +19,7 @@
 //! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised` ranks that may be lost, whose measurements other crates make;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is, `time_left` how long it will go on;
-//! * `documents` what others wrote, from files and folders;
+//! * `here` what is known before a run; `documents` what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
 //! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends;
 //! * `scratch` a folder for what only this process reads.
@@ -51,6 +51,7 @@ mod gpu_loads;
 mod gpu_matrix;
 mod gpu_places;
 pub mod groups;
+mod here;
 pub mod journal;
 mod kernel_facts;
 mod latency;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{CopyBy, PeerEnd};
-use engine::{EngineConfig, Joined, Order, Suite, Worker};
-use pingpong::{LOAD_LINE_BYTES, PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
+use engine::{EngineConfig, Order, Worker};
+use pingpong::{PeerCase, PeerCopy, PeerLoadCase, PeerLoadSuite, PeerSuite};
 use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
@@ -164,7 +164,7 @@ impl Peers {
             pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
         }
         let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
-        let mut workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
+        let workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();
         let place = |one: &OneCopy| {
             let (by, from) = (&self.ranks[one.rank], &self.ranks[one.from]);
             place(topology, one.place, by.pu, by.memory_node, from.target.clone())
@@ -174,59 +174,40 @@ impl Peers {
         let notes = self.notes();
         let matrix =
             |table: &peer_tables::PeerTable| table.matrix(&known, if table.is_of_pairs() { &notes } else { &[] });
-        let mut matrices: Vec<_> = tables.iter().map(matrix).collect();
+        let matrices = tables.iter().map(matrix).collect();
         let copying = PeerSuite::new(cases, workers.clone(), &found.platform, (self.end, self.by), args.measuring.seed);
-        let mut suite: Arc<dyn Suite> = Arc::new(copying);
-        let mut told = RequestedSettings {
-            sizes: if gpus > 1 && self.which == GpuPairs::All {
-                vec![size as u64, smallest as u64]
-            } else {
-                vec![size as u64]
-            },
-            directions: vec![Direction::Peer],
-            memory: vec![MemoryKind::Device],
-            huge_pages: false,
-            engine: settings::engine(self.by),
-            timing: None,
-        };
-        if let Some(range) = self.load_range.filter(|_| gpus > 1) {
-            let load = |pair: &OneCopy| {
-                let (by, owner) = (self.targets[pair.from].id, self.targets[pair.to].id);
-                PeerLoadCase { rank: pair.rank, by, owner }
-            };
-            let list = pairs.iter().map(load).collect();
-            let loading = PeerLoadSuite::new(list, workers.clone(), &found.platform, range, args.measuring.seed);
-            let joined = Joined::new(vec![(suite, workers.len()), (Arc::new(loading), workers.len())]);
-            let first = joined.first_rank(1);
-            let case = DocumentCase {
-                memory: MemoryKind::Device,
-                group: Some(LOADS.to_owned()),
-                ..gpu_loads::document_case(range)
-            };
-            for pair in &pairs {
-                let Some(at) = joined.number((1, pair.place)) else { continue };
-                figures.add(at, case.clone(), vec![(first + pair.rank, pair.place)]);
-            }
-            let loaders: Vec<Worker> = workers.iter().map(|one| Worker { rank: first + one.rank, ..*one }).collect();
-            workers.extend(loaders);
-            // What cannot be loaded from is a figure's own reason, and no note.
-            matrices.push(peer_tables::loads(pairs, gpus).matrix(&known, &[]));
-            told.sizes.push(LOAD_LINE_BYTES as u64);
-            told.sizes.sort_unstable();
-            told.directions.push(Direction::Load);
-            suite = Arc::new(joined);
-        }
-        Experiment {
+        let sizes = if gpus > 1 && self.which == GpuPairs::All { &self.sizes[..] } else { &self.sizes[..1] };
+        let experiment = Experiment {
             known: Beforehand::default(),
             command: "peer",
-            suite,
-            workers,
-            engine: self.engine,
+            suite: Arc::new(copying),
+            workers: workers.clone(),
+            engine: self.engine.clone(),
             places: Plan { ranks: places, notes: Vec::new() },
             figures,
             matrices,
-            asked: told,
-        }
+            asked: RequestedSettings {
+                sizes: sizes.iter().map(|size| *size as u64).collect(),
+                directions: vec![Direction::Peer],
+                memory: vec![MemoryKind::Device],
+                engine: settings::engine(self.by),
+                ..RequestedSettings::default()
+            },
+        };
+        let Some(range) = self.load_range.filter(|_| gpus > 1) else { return experiment };
+        let load = |pair: &OneCopy| {
+            let (by, owner) = (self.targets[pair.from].id, self.targets[pair.to].id);
+            PeerLoadCase { rank: pair.rank, by, owner }
+        };
+        let list = pairs.iter().map(load).collect();
+        let loading = PeerLoadSuite::new(list, workers, &found.platform, range, args.measuring.seed);
+        let (memory, group) = (MemoryKind::Device, Some(LOADS.to_owned()));
+        let case = DocumentCase { memory, group, ..gpu_loads::document_case(range) };
+        let at: Vec<(usize, usize)> = pairs.iter().map(|pair| (pair.rank, pair.place)).collect();
+        let mut experiment = experiment.with_loads(Arc::new(loading), &case, &at);
+        // What cannot be loaded from is a figure's own reason, and no note.
+        experiment.matrices.push(peer_tables::loads(pairs, gpus).matrix(&known, &[]));
+        experiment
     }
 
     /// Of each source, to which others its copies are staged, or out of a kernel's reach.

@@ -17,7 +17,7 @@ use crate::document::{self, PingPongFacts, verdict};
 use crate::driver::{RunContext, chosen_for_ranks};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::finding::{Finder, found};
+use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::PingPongOptions;
 
@@ -32,10 +32,7 @@ impl PingPongOptions {
         fails: impl FnOnce(&report::Document) -> bool,
     ) -> Result<FinishedRun, Fault> {
         let topology = read()?;
-        let (backend, is_named) = (self.measuring.backend, self.measuring.gpus.is_some());
-        let finder: Finder =
-            Box::new(move |topology, begins| backends::find_and_tell(backend, is_named, topology, begins));
-        let (found, session) = match found("pingpong", &self.measuring, &topology, finder, session)? {
+        let (found, session) = match found("pingpong", &self.measuring, &topology, drivers(&self.measuring), session)? {
             Ok(found) => found,
             Err(ended) => return Ok(ended),
         };

@@ -1,22 +1,18 @@
 //! The document of a run: a case a way, with each rank's blocks as the engine's would be.
 
-use engine::{Failure, RankCase, Sample, SoFar, Stage, Timing, Trouble};
-use experiments::Exit;
+use engine::{Amount, Failure, RankCase, Sample, SoFar, Stage, Timing, Trouble};
 use experiments::document::cases::{Moved, rank_result};
-use experiments::document::rank_part::RankPart;
-use experiments::document::{DocumentState, nodes};
+use experiments::document::{DocumentState, blank, nodes, settings, warnings};
 use experiments::supervised::SupervisedRun;
-use placement::Membind as MembindAsked;
-use report::SavedDocument;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message};
+use report::document::Document;
 use report::laplace::{Laplace, LaplaceWay};
 use report::launch::Launch;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
-use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
+use report::settings::{CopyEngine, Direction, MemoryKind, OrderAsked, Settings, TimingAsked};
 use stats::figures::BlockFigures;
 use stats::flag::{self, TimerFacts};
 use stats::sample::Block;
@@ -55,72 +51,41 @@ pub(crate) fn document(
         found.ways.iter().map(|way| one_case(options, &timer, (found, way), &ranks, &devices)).collect();
     let mut sizes: Vec<u64> = cases.iter().map(|case| case.bytes).collect();
     sizes.dedup();
+    let settings = Settings {
+        cpus_asked: options.place.cpus.as_ref().map(ToString::to_string),
+        gpus_asked: options.place.gpus.as_ref().map(ToString::to_string),
+        backend_asked: options.place.backend.name().to_owned(),
+        sizes_bytes: sizes,
+        floats: None,
+        directions: vec![Direction::Kernel],
+        memory: vec![MemoryKind::Pinned],
+        membind: settings::membind(options.place.membind),
+        huge_pages: true,
+        timing: TimingAsked::Host,
+        engine: CopyEngine::Ce,
+        order: if ranks.len() == 1 { OrderAsked::Alone } else { OrderAsked::Simultaneous },
+        repetition: settings::repetition(Amount::Adaptive(RULE), options.max_time),
+        seed: options.seed,
+        verify: true,
+    };
     let mut document = Document {
-        schema: Document::SCHEMA.to_owned(),
-        schema_version: Document::VERSION.number(),
-        tool: run.origin.tool.clone(),
-        command: "laplace".to_owned(),
-        argv: run.origin.argv.clone(),
-        started_at: run.origin.began.started_at(),
-        elapsed_s: run.origin.began.elapsed().as_secs_f64(),
-        status: state.status,
-        status_reason: state.reason,
-        exit_code: state.exit.map(Exit::code),
-        verdict: Vec::new(),
-        platform: met.platform.clone(),
-        settings: Settings {
-            cpus_asked: options.place.cpus.as_ref().map(ToString::to_string),
-            gpus_asked: options.place.gpus.as_ref().map(ToString::to_string),
-            backend_asked: options.place.backend.name().to_owned(),
-            sizes_bytes: sizes,
-            floats: None,
-            directions: vec![Direction::Kernel],
-            memory: vec![MemoryKind::Pinned],
-            membind: match options.place.membind {
-                MembindAsked::Local => Membind::Local,
-                MembindAsked::Node(node) => Membind::Node { node },
-            },
-            huge_pages: true,
-            timing: TimingAsked::Host,
-            engine: CopyEngine::Ce,
-            order: if ranks.len() == 1 { OrderAsked::Alone } else { OrderAsked::Simultaneous },
-            repetition: Repetition::Adaptive {
-                target_half_width: RULE.target_half_width,
-                min_blocks: RULE.min_blocks as u32,
-                max_blocks: RULE.max_blocks as u32,
-                patience: RULE.patience,
-                max_time_s: Some(options.max_time.as_secs_f64()),
-            },
-            seed: options.seed,
-            verify: true,
-        },
         launch: (!run.launch.is_alone()).then_some(launch),
         nodes: nodes::nodes(&met.parts),
-        environment: met.environment.clone(),
         ranks,
-        missing: Vec::new(),
-        penalties: Vec::new(),
         devices,
         cases,
-        rows: Vec::new(),
-        matrices: Vec::new(),
-        groups: Vec::new(),
-        loaded_latency: Vec::new(),
-        kernels: Vec::new(),
         laplace: Some(Laplace {
             rows: options.grid.rows as u64,
             columns: options.grid.columns as u64,
             cell_bytes: options.precision.bytes() as u32,
             ways: found.ways.iter().map(way).collect(),
         }),
-        pieces: None,
-        fits: Vec::new(),
-        slower_twins: Vec::new(),
-        messages: messages(&met.parts),
+        messages: warnings(&met.parts),
+        ..blank("laplace", run.origin, state, (&met.platform, settings, &met.environment))
     };
     document.rows = report::rows::rows(&document);
     document.laplace = analysis::laplace::laplace(&document);
-    if state.exit.is_some() {
+    if document.exit_code.is_some() {
         document.verdict = analysis::laplace::verdict(&document);
     }
     document
@@ -240,14 +205,4 @@ fn rank_case(timer: &TimerFacts, way: &WayFound, blocks: &[Block], rank: Option<
         so_far,
         seen: rank.map(|rank| rank.seen.clone()).unwrap_or_default(),
     }
-}
-
-fn messages(parts: &[RankPart]) -> Vec<Message> {
-    let mut notes: Vec<&String> = Vec::new();
-    for note in parts.iter().flat_map(|part| &part.notes) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes.into_iter().map(|note| Message { level: Level::Warning, text: note.clone() }).collect()
 }

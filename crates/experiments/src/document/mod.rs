@@ -12,7 +12,7 @@ pub mod nodes;
 pub mod of_experiment;
 mod penalties;
 pub mod rank_part;
-pub(crate) mod settings;
+pub mod settings;
 pub mod verdict;
 
 use pingpong::{RunConfig, RunState, TimeSpent};
@@ -20,10 +20,11 @@ use report::SavedDocument;
 use report::document::{Document, Level, Message, Platform, Status, Tool};
 use report::environment::Environment;
 use report::launch::{Launch, MissingRank};
-use report::settings::OrderAsked;
+use report::settings::{OrderAsked, Settings};
 use topo::environment::ProbeValue;
 
 use crate::began::Began;
+use crate::config::unique;
 use crate::document::rank_part::RankPart;
 use crate::exit::Exit;
 use crate::options::PingPongOptions;
@@ -50,6 +51,48 @@ pub struct DocumentState {
     pub exit: Option<Exit>,
 }
 
+/// A document of which nothing is known but what a run has from the beginning.
+pub fn blank(
+    command: &str,
+    origin: &Origin,
+    state: DocumentState,
+    (platform, settings, environment): (&Platform, Settings, &Environment),
+) -> Document {
+    Document {
+        schema: Document::SCHEMA.to_owned(),
+        schema_version: Document::VERSION.number(),
+        tool: origin.tool.clone(),
+        command: command.to_owned(),
+        argv: origin.argv.clone(),
+        started_at: origin.began.started_at(),
+        elapsed_s: origin.began.elapsed().as_secs_f64(),
+        status: state.status,
+        status_reason: state.reason,
+        exit_code: state.exit.map(Exit::code),
+        verdict: Vec::new(),
+        platform: platform.clone(),
+        settings,
+        launch: None,
+        nodes: Vec::new(),
+        environment: environment.clone(),
+        ranks: Vec::new(),
+        missing: Vec::new(),
+        penalties: Vec::new(),
+        devices: Vec::new(),
+        cases: Vec::new(),
+        rows: Vec::new(),
+        matrices: Vec::new(),
+        groups: Vec::new(),
+        loaded_latency: Vec::new(),
+        kernels: Vec::new(),
+        laplace: None,
+        pieces: None,
+        fits: Vec::new(),
+        slower_twins: Vec::new(),
+        messages: Vec::new(),
+    }
+}
+
 /// What is known before the run.
 pub struct PingPongFacts<'a> {
     /// The arguments as typed.
@@ -70,44 +113,21 @@ pub struct PingPongFacts<'a> {
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
 pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Document {
-    let elapsed = facts.origin.began.elapsed();
-    let (status, status_reason) = verdict::status(state, exit);
+    let known = (facts.platform, settings::settings(facts), facts.environment);
     let mut devices = devices::devices(facts.parts, state, facts.launch.is_some());
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
     let mut cases = cases::cases(facts, state, &ranks, &devices);
     bounds::withdraw(&mut devices, &ranks, &mut cases);
     let mut document = Document {
-        schema: Document::SCHEMA.to_owned(),
-        schema_version: Document::VERSION.number(),
-        tool: facts.origin.tool.clone(),
-        command: "pingpong".to_owned(),
-        argv: facts.origin.argv.clone(),
-        started_at: facts.origin.began.started_at(),
-        elapsed_s: elapsed.as_secs_f64(),
-        status,
-        status_reason,
-        exit_code: exit.map(Exit::code),
-        platform: facts.platform.clone(),
-        settings: settings::settings(facts),
         launch: facts.launch.cloned(),
         nodes: nodes::nodes(facts.parts),
-        environment: facts.environment.clone(),
         ranks,
         missing: missing(facts.parts, state),
         penalties: penalties::penalties(facts, state, &cases),
         devices,
         cases,
-        rows: Vec::new(),
-        slower_twins: Vec::new(),
-        verdict: Vec::new(),
-        matrices: Vec::new(),
-        groups: Vec::new(),
-        loaded_latency: Vec::new(),
-        kernels: Vec::new(),
-        laplace: None,
-        pieces: None,
-        fits: Vec::new(),
         messages: messages(facts),
+        ..blank("pingpong", facts.origin, verdict::state(state, exit), known)
     };
     document.rows = report::rows::rows(&document);
     document.slower_twins = analysis::slower_twins::slower_twins(&document);
@@ -150,16 +170,15 @@ fn probe_text(value: &ProbeValue) -> String {
     }
 }
 
+/// What the plans of ranks say, each thing once.
+pub fn warnings(parts: &[RankPart]) -> Vec<Message> {
+    let notes: Vec<String> = parts.iter().flat_map(|part| part.notes.iter().cloned()).collect();
+    unique(&notes).into_iter().map(|text| Message { level: Level::Warning, text }).collect()
+}
+
 /// What the user should know beside the numbers.
 fn messages(facts: &PingPongFacts) -> Vec<Message> {
-    let mut notes: Vec<&String> = Vec::new();
-    for note in facts.parts.iter().flat_map(|part| &part.notes) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    let mut messages: Vec<Message> =
-        notes.into_iter().map(|note| Message { level: Level::Warning, text: note.clone() }).collect();
+    let mut messages = warnings(facts.parts);
     if facts.args.cpus.is_none() {
         let text = "PUs were chosen automatically, each the first free allowed core of its device's locality domain where \
                     that is known; give --cpus to choose them";

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use engine::{Order, RunState, TimeSpent};
 use placement::{Target, TargetId};
+use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;
 use report::device::Device;
-use report::document::{Document, Level, Message, Platform};
+use report::document::{Document, Platform};
 use report::environment::Environment;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::{Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
-use report::{Known, SavedDocument};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
@@ -21,7 +21,7 @@ use topo::model::Rung;
 use crate::backends::FoundPlatform;
 use crate::document::cases::Moved;
 use crate::document::rank_part::RankPart;
-use crate::document::{Origin, bounds, cases, devices, nodes, settings, time_spent, verdict};
+use crate::document::{Origin, blank, bounds, cases, devices, nodes, settings, time_spent, verdict, warnings};
 use crate::exit::Exit;
 use crate::experiment::{CaseMapping, DocumentCase, Experiment};
 use crate::options::Measuring;
@@ -47,60 +47,38 @@ pub struct ExperimentFacts<'a> {
 /// The document for the state a run is in. `exit` is `None` while it goes on.
 pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> Document {
     let Experiment { command, matrices, engine, asked, .. } = facts.experiment;
-    let elapsed = facts.origin.began.elapsed();
-    let (status, status_reason) = verdict::status(state, exit);
     let ranks: Vec<Rank> = facts.parts.iter().map(|part| rank(facts, part, state)).collect();
     let mut devices = devices(facts, state);
     let mut cases = all_cases(facts, state, &devices);
     bounds::withdraw(&mut devices, &ranks, &mut cases);
+    let settings = Settings {
+        cpus_asked: None,
+        gpus_asked: facts.args.gpus.as_ref().map(ToString::to_string),
+        backend_asked: facts.args.backend.name().to_owned(),
+        sizes_bytes: asked.sizes.clone(),
+        floats: None,
+        directions: asked.directions.clone(),
+        memory: asked.memory.clone(),
+        membind: Membind::Local,
+        huge_pages: asked.huge_pages,
+        timing: asked.timing.unwrap_or(TimingAsked::Auto),
+        engine: asked.engine,
+        order: order_asked(&facts.experiment.figures.cases),
+        repetition: settings::repetition(engine.amount, engine.max_time),
+        seed: engine.seed,
+        verify: engine.verify,
+    };
+    let known = (facts.platform, settings, facts.environment);
     let mut document = Document {
-        schema: Document::SCHEMA.to_owned(),
-        schema_version: Document::VERSION.number(),
-        tool: facts.origin.tool.clone(),
-        command: (*command).to_owned(),
-        argv: facts.origin.argv.clone(),
-        started_at: facts.origin.began.started_at(),
-        elapsed_s: elapsed.as_secs_f64(),
-        status,
-        status_reason,
-        exit_code: exit.map(Exit::code),
-        verdict: Vec::new(),
-        platform: facts.platform.clone(),
-        settings: Settings {
-            cpus_asked: None,
-            gpus_asked: facts.args.gpus.as_ref().map(ToString::to_string),
-            backend_asked: facts.args.backend.name().to_owned(),
-            sizes_bytes: asked.sizes.clone(),
-            floats: None,
-            directions: asked.directions.clone(),
-            memory: asked.memory.clone(),
-            membind: Membind::Local,
-            huge_pages: asked.huge_pages,
-            timing: asked.timing.unwrap_or(TimingAsked::Auto),
-            engine: asked.engine,
-            order: order_asked(&facts.experiment.figures.cases),
-            repetition: settings::repetition(engine.amount, engine.max_time),
-            seed: engine.seed,
-            verify: engine.verify,
-        },
-        launch: None,
         nodes: nodes::nodes(facts.parts),
-        environment: facts.environment.clone(),
         ranks,
-        missing: Vec::new(),
-        penalties: Vec::new(),
         devices,
         cases,
-        rows: Vec::new(),
         matrices: matrices.clone(),
-        groups: Vec::new(),
-        loaded_latency: Vec::new(),
         kernels: facts.experiment.known.kernels.clone(),
-        laplace: None,
         pieces: facts.experiment.known.pieces.clone(),
-        fits: Vec::new(),
-        slower_twins: Vec::new(),
-        messages: messages(facts),
+        messages: warnings(facts.parts),
+        ..blank(command, facts.origin, verdict::state(state, exit), known)
     };
     document.rows = report::rows::rows(&document);
     if exit.is_some() {
@@ -251,16 +229,6 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         outlier_nodes: not_judged(),
         ranks,
     }
-}
-
-fn messages(facts: &ExperimentFacts) -> Vec<Message> {
-    let mut messages: Vec<Message> = Vec::new();
-    for note in facts.parts.iter().flat_map(|part| &part.notes) {
-        if !messages.iter().any(|message| message.text == *note) {
-            messages.push(Message { level: Level::Warning, text: note.clone() });
-        }
-    }
-    messages
 }
 
 /// What a column is called.

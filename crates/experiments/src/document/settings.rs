@@ -19,10 +19,7 @@ pub(super) fn settings(facts: &PingPongFacts) -> Settings {
         floats: args.floats,
         directions: config.directions.iter().map(|d| direction(*d)).collect(),
         memory: config.memory.iter().map(|m| memory(*m)).collect(),
-        membind: match args.membind {
-            placement::Membind::Local => Membind::Local,
-            placement::Membind::Node(node) => Membind::Node { node },
-        },
+        membind: membind(args.membind),
         huge_pages: config.huge_pages,
         timing: timing(config.timing),
         engine: engine(config.by),
@@ -33,8 +30,16 @@ pub(super) fn settings(facts: &PingPongFacts) -> Settings {
     }
 }
 
+/// Where host memory was asked to lie.
+pub fn membind(asked: placement::Membind) -> Membind {
+    match asked {
+        placement::Membind::Local => Membind::Local,
+        placement::Membind::Node(node) => Membind::Node { node },
+    }
+}
+
 /// How often a case is repeated.
-pub(super) fn repetition(amount: Amount, max_time: Duration) -> Repetition {
+pub fn repetition(amount: Amount, max_time: Duration) -> Repetition {
     match amount {
         Amount::Fixed { reps, warmup } => Repetition::Fixed { reps, warmup },
         Amount::Adaptive(rule) => Repetition::Adaptive {

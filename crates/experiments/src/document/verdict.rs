@@ -3,6 +3,7 @@
 use pingpong::{RankCase, RunEnd, RunState, Trouble};
 use report::document::Status;
 
+use super::DocumentState;
 use super::cases::not_simultaneous;
 use crate::exit::Exit;
 
@@ -40,7 +41,7 @@ fn failed(state: &RunState) -> bool {
 }
 
 /// The status that goes with an exit code; running while there is none yet.
-pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) {
+pub fn state(state: &RunState, exit: Option<Exit>) -> DocumentState {
     let trouble = || {
         let ranks = state.results.iter().flat_map(|ranks| ranks.iter().enumerate());
         let troubles = ranks.filter_map(|(rank, result)| Some((rank, result.trouble.as_ref()?)));
@@ -48,7 +49,7 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
         let invalid = || state.results.iter().find_map(|ranks| not_simultaneous(ranks, &state.nodes));
         found.map(|(rank, trouble)| format!("rank {rank}: {trouble}")).or_else(invalid)
     };
-    match exit {
+    let (status, reason) = match exit {
         None => (Status::Running, None),
         Some(Exit::Ok) => (Status::Complete, None),
         Some(Exit::Signal(number)) => (Status::Interrupted, Some(format!("signal {number}"))),
@@ -57,7 +58,8 @@ pub fn status(state: &RunState, exit: Option<Exit>) -> (Status, Option<String>) 
         // Of devices that are not here there is nothing, not even a part.
         Some(Exit::NoResult | Exit::Absent | Exit::Usage) => (Status::Failed, trouble()),
         Some(_) => (Status::Partial, trouble()),
-    }
+    };
+    DocumentState { status, reason, exit }
 }
 
 /// What did not come back, where that is known.
