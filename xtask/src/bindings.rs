@@ -91,9 +91,21 @@ const FLAGS: &[&str] = &[
     "hipStreamWaitValueGte",
 ];
 
+/// The values of enumerations that numabench knows: bindgen writes all of a header's, two hundred.
+const VALUES: &[&str] = &[
+    "hipError_t_hipErrorOutOfMemory",
+    "hipError_t_hipErrorOperatingSystem",
+    "hipError_t_hipErrorPeerAccessAlreadyEnabled",
+    "hipError_t_hipErrorNotSupported",
+    "hipError_t_hipErrorUnknown",
+    "hipDeviceAttribute_t_hipDeviceAttributeConcurrentManagedAccess",
+    "hipDeviceAttribute_t_hipDeviceAttributeIntegrated",
+    "hipDeviceAttribute_t_hipDeviceAttributePageableMemoryAccess",
+    "hipDeviceAttribute_t_hipDeviceAttributeCanUseStreamWaitValue",
+];
+
 const DOC: &str = "\
 //! HIP's declarations, from ROCm's `hip/hip_runtime_api.h` and `hip/hiprtc.h` by `cargo xtask bindings`: do not edit. The functions are never linked.
-//! Over 400 lines because a header declares what it declares.
 ";
 
 /// Runs the command: without an argument the header is looked for, with `--include FOLDER` it is that folder's.
@@ -118,7 +130,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let out = root.join(PATH);
     step::run(&mut bindgen(&include, &out))?;
     let text = std::fs::read_to_string(&out).with_context(|| format!("cannot read {}", out.display()))?;
-    std::fs::write(&out, format!("{DOC}\n{text}")).with_context(|| format!("cannot write {}", out.display()))?;
+    std::fs::write(&out, format!("{DOC}\n{}", without_other_values(&text)))
+        .with_context(|| format!("cannot write {}", out.display()))?;
     println!("wrote {PATH}");
     Ok(())
 }
@@ -137,6 +150,21 @@ fn bindgen(include: &Path, out: &Path) -> Command {
     bindgen.arg("--").arg("-I").arg(include).arg("-D__HIP_PLATFORM_AMD__");
     bindgen.arg("-include").arg(include.join(COMPILER_HEADER));
     bindgen
+}
+
+/// The bindings without the values of enumerations that nobody here knows.
+fn without_other_values(bindings: &str) -> String {
+    let mut is_left_out = false;
+    let is_kept = |line: &&str| {
+        if let Some((name, _)) = line.strip_prefix("pub const ").and_then(|value| value.split_once(':')) {
+            is_left_out = !FLAGS.contains(&name) && !VALUES.contains(&name);
+        }
+        let is_kept = !is_left_out;
+        // A value may go on in the next line.
+        is_left_out &= !line.ends_with(';');
+        is_kept
+    };
+    bindings.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The folder that has the header: of the ROCm that is told, of a usual place, or the system's own.
@@ -181,15 +209,24 @@ mod tests {
     }
 
     #[test]
+    fn values_that_nobody_knows_are_left_out_with_their_second_lines() {
+        let known = format!("pub const {}:\n    hipError_t = 2;\n", VALUES[0]);
+        let other = "pub const hipError_t_hipErrorOther: hipError_t = 3;\npub const hipError_t_hipErrorLong:\n    hipError_t = 4;\n";
+        let rest = "pub type hipError_t = u32;\n";
+        assert_eq!(without_other_values(&[other, &known, other, rest].concat()), [&known, rest].concat());
+    }
+
+    #[test]
     fn the_committed_bindings_hold_every_function_and_flag() -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the repository")?;
         let text = std::fs::read_to_string(root.join(PATH))?;
         for function in FUNCTIONS {
             assert!(text.contains(&format!("pub fn {function}(")), "{function}");
         }
-        for flag in FLAGS {
-            assert!(text.contains(&format!("pub const {flag}: ")), "{flag}");
+        for value in FLAGS.iter().chain(VALUES) {
+            assert!(text.contains(&format!("pub const {value}:")), "{value}");
         }
+        assert_eq!(text.matches("pub const ").count(), FLAGS.len() + VALUES.len(), "values that nobody knows");
         assert!(text.starts_with(DOC) && !text.contains("enum "), "Rust enums, or no module doc");
         Ok(())
     }
