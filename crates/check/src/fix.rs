@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use launchers::{BindingRefusal, Launcher, Situation, binding};
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, Observed, PlacementVerdict, judge};
-use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, TargetId, recommend};
+use placement::{Ask, GpuChoice, NodePlaces, Strategy, Target, recommend};
 use stats::IdSet;
 use topo::Topology;
 
@@ -96,10 +96,7 @@ fn places(case: &FixContext<'_>) -> Option<NodePlaces> {
 
 /// The GPU of each rank where each has one; none where none has.
 fn gpus(case: &FixContext<'_>) -> GpuChoice {
-    let only = |seen: &ObservedRank| {
-        let gpu = case.topology.gpu_at(seen.only_gpu()?)?;
-        Some(Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() })
-    };
+    let only = |seen: &ObservedRank| case.topology.gpu_at(seen.only_gpu()?).map(Target::of_gpu);
     case.seen.iter().map(only).collect::<Option<Vec<Target>>>().map_or(GpuChoice::None, GpuChoice::These)
 }
 

@@ -3,7 +3,7 @@
 //! Taken from the prediction of `topo`; no runtime is asked. Where a prediction fails (CUDA's own order of GPUs that differ, a MIG instance
 //! that names no GPU), the variable is obeyed by leaving it alone, and the rank is placed as one without a GPU.
 
-use placement::{Target, TargetId};
+use placement::Target;
 use topo::Start;
 use topo::model::Gpu;
 use topo::visibility::{Runtime, Visibility};
@@ -37,8 +37,8 @@ impl VisibleGpus {
         for visibility in &start.visibility {
             visible.add(start, visibility);
         }
-        let known = |gpu: &&Gpu| runtime_of(gpu).is_some();
-        if visible.gpus.is_empty() && start.topology.gpus.iter().filter(known).count() == 0 {
+        let is_known = |gpu: &Gpu| Runtime::of_vendor(gpu.vendor_id).is_some();
+        if visible.gpus.is_empty() && !start.topology.gpus.iter().any(is_known) {
             // GPUs that no variable of ours chooses among can still be placed near to.
             let others = start.topology.gpus.iter().filter(|gpu| !start.hidden.contains(gpu.index));
             visible.gpus.extend(others.enumerate().map(|(at, gpu)| whole(gpu, None, at)));
@@ -57,7 +57,7 @@ impl VisibleGpus {
                 return;
             }
             // None is hidden; only the runtime's order is not known.
-            let all = start.topology.gpus.iter().filter(|gpu| runtime_of(gpu) == Some(runtime));
+            let all = start.topology.gpus.iter().filter(|gpu| Runtime::of_vendor(gpu.vendor_id) == Some(runtime));
             let all = all.filter(|gpu| !start.hidden.contains(gpu.index));
             let can_be_named = runtime == Runtime::Cuda || !start.rocr.is_empty();
             self.gpus.extend(all.enumerate().map(|(at, gpu)| whole(gpu, can_be_named.then_some(runtime), at)));
@@ -96,18 +96,12 @@ impl VisibleGpus {
 }
 
 fn whole(gpu: &Gpu, runtime: Option<Runtime>, at: usize) -> VisibleGpu {
-    let target = Target { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() };
-    VisibleGpu { target, part: None, runtime, at }
+    VisibleGpu { target: Target::of_gpu(gpu), part: None, runtime, at }
 }
 
 /// Whether a variable is set that lists devices; one that only says how they are ordered does not.
 pub fn narrows(visibility: &Visibility) -> bool {
     visibility.variables.keys().any(|name| name.ends_with("VISIBLE_DEVICES"))
-}
-
-/// The runtime of a GPU's vendor.
-fn runtime_of(gpu: &Gpu) -> Option<Runtime> {
-    Runtime::of_vendor(gpu.vendor_id)
 }
 
 #[cfg(test)]

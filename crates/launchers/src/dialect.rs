@@ -30,7 +30,7 @@ pub use srun::{BindingError, parse_map_cpu, parse_mask, parse_mask_cpu};
 pub use visibility_variables::{VisibilityVariables, visible};
 pub use wrapper::{LOCAL_RANK_VARIABLES, wrapper};
 
-use placement::{NodePlaces, Target, TargetId};
+use placement::NodePlaces;
 
 /// A way to say where ranks go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,9 +192,8 @@ fn names_gpus(dialect: Dialect) -> bool {
 
 /// The GPU of each rank by index, in rank order; `None` where some rank has none.
 fn gpus_of_ranks(places: &NodePlaces) -> Option<String> {
-    let index = |place: &placement::Place| match place.target.as_ref()? {
-        Target { id: TargetId::Gpu(_), index, .. } => Some(index.to_string()),
-        Target { id: TargetId::Node(_), .. } => None,
+    let index = |place: &placement::Place| {
+        place.target.as_ref().filter(|target| target.id.gpu().is_some()).map(|target| target.index.to_string())
     };
     let all: Vec<String> = places.places.iter().map(index).collect::<Option<_>>()?;
     (!all.is_empty()).then(|| all.join(","))

@@ -2,13 +2,11 @@
 //!
 //! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. ROCr hides first, and HIP counts what is left.
 
+use topo::gpu_class::AMD;
 use topo::running::UsableGpus;
 use topo::visibility::Visible;
 
 use crate::process::{GPU_VARIABLES, Known, Process};
-
-/// PCI vendor id (pci.ids).
-const AMD: u16 = 0x1002;
 
 /// The GPUs that the program of this process can use.
 pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -> UsableGpus {

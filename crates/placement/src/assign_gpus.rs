@@ -6,9 +6,12 @@
 //! (`--gpus-per-task=1`) each takes that. A launcher that gave two processes the same one device meant them to share it. More processes than NUMA nodes
 //! share the nodes' memory, where that is what is measured.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use stats::units::counted;
 use topo::model::Topology;
 
+use crate::matching::is_assigned;
 use crate::node_plan_error::List;
 use crate::target::listed;
 use crate::{Member, NodePlanError, NodeRequest, Selection, SelectionError, Selector, Target, TargetId};
@@ -132,7 +135,7 @@ fn all_seen(
 fn own_or_free(members: &[Member], devices: &[Target]) -> Result<Vec<Target>, NodePlanError> {
     let seen: Vec<Vec<usize>> = members.iter().map(|member| seen_by(member, devices)).collect();
     let same = seen.windows(2).all(|pair| pair[0] == pair[1]);
-    let matched = matched(&seen, devices.len());
+    let matched = matched(&seen);
     // The only device that a launcher showed a process is meant for it, also where another was shown the same one.
     let meant = |seen: &[usize]| seen.first().copied().filter(|_| !same && seen.len() == 1);
     let taken: Vec<Option<usize>> =
@@ -164,29 +167,17 @@ fn are_nodes(devices: &[Target]) -> bool {
 }
 
 /// A device for as many members as can have one of their own, by position; each takes the first free one where there is one.
-fn matched(seen: &[Vec<usize>], devices: usize) -> Vec<Option<usize>> {
-    let mut holders: Vec<Option<usize>> = vec![None; devices];
+fn matched(seen: &[Vec<usize>]) -> Vec<Option<usize>> {
+    let mut holders = BTreeMap::new();
     for (member, sees) in seen.iter().enumerate() {
-        match sees.iter().find(|device| holders[**device].is_none()) {
-            Some(free) => holders[*free] = Some(member),
-            None => _ = moved_over(member, seen, &mut holders, &mut vec![false; devices]),
+        match sees.iter().find(|device| !holders.contains_key(*device)) {
+            Some(free) => _ = holders.insert(*free, member),
+            None => _ = is_assigned(member, seen, &mut holders, &mut BTreeSet::new()),
         }
     }
-    (0..seen.len()).map(|member| holders.iter().position(|holder| *holder == Some(member))).collect()
-}
-
-/// Whether the member found a device after others moved to another one that they see.
-fn moved_over(member: usize, seen: &[Vec<usize>], holders: &mut [Option<usize>], tried: &mut [bool]) -> bool {
-    for &device in &seen[member] {
-        if std::mem::replace(&mut tried[device], true) {
-            continue;
-        }
-        if holders[device].is_none_or(|holder| moved_over(holder, seen, holders, tried)) {
-            holders[device] = Some(member);
-            return true;
-        }
-    }
-    false
+    let mut taken = vec![None; seen.len()];
+    holders.into_iter().for_each(|(device, holder)| taken[holder] = Some(device));
+    taken
 }
 
 /// The positions of the devices that a member sees.

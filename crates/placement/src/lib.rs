@@ -5,7 +5,7 @@
 //! * `request` what was asked for;
 //! * `plan` which device each rank gets where ranks are threads of one process;
 //! * `node_plan` the same where they are launched processes, each with an allowed set and devices of its own (`member`); `assign_gpus` its
-//!   devices;
+//!   devices, by a `matching`;
 //! * `rank_plan` which PU and memory node each rank gets, and why: the same for both;
 //! * `check_pu`, `check_node` whether a PU or node can be had, said in words; `hints` what to change where not;
 //! * `verdict` how close a PU is to a target;
@@ -26,6 +26,7 @@ mod hints;
 pub mod judge;
 #[cfg(test)]
 mod machine;
+mod matching;
 mod member;
 pub mod nic;
 mod node_plan;

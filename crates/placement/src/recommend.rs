@@ -4,8 +4,7 @@
 //! among the ranks of each. The way is that of the files: `ask` what is wanted; `pool` the cores there are to give; `domain` the cores near (or far
 //! from) a GPU; `choice` which GPUs ranks drive; `share` each GPU's part of the cores, whoever drives it; `split` a part of cores into parts,
 //! `spread` ranks over nodes; `cost` how far a core is; `assign` the cores given out, `seats` where there are not enough for everyone's part, by
-//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides. 402 lines because the ways of
-//! sharing are chosen here, side by side.
+//! `transport`; `words` what is said of it. Nothing here says which strategy is *faster*: locality is a hypothesis, a measurement decides.
 
 mod ask;
 mod assign;
@@ -30,7 +29,7 @@ use stats::IdSet;
 use topo::model::{Rung, Topology};
 
 pub use ask::{Ask, GpuChoice, MOST_RANKS, Strategy, StrategyError};
-use assign::{Assignment, assign_cores};
+use assign::assign_cores;
 use choice::choice;
 use cost::{Cost, costs};
 use domain::{Basis, Domain, far, near};
@@ -101,7 +100,7 @@ impl Place {
             nodes: nodes_of(topology, &pus),
             l3s: l3s_of(topology, &pus),
             verdict: target_id.and_then(|id| farthest(topology, first, &pus, id)),
-            rung: target_id.and_then(|id| rung_of(topology, id)),
+            rung: target_id.and_then(|id| Some(topology.gpu_at(id.gpu()?)?.locality.rung)),
             target,
             pus,
             why,
@@ -172,10 +171,14 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     // Fewer cores than ranks: each hardware thread is wanted, for a rank of its own.
     let smt = ask.smt && ranks <= pool.cores.len();
     let assignments = assign_cores(&pool, &wishes, ask.cores_per_rank, smt);
-    let mut memory = Vec::new();
-    let mut places: Vec<Place> = Vec::new();
+    let (mut places, mut memory) = (Vec::new(), Vec::new());
     for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
-        places.push(place(&pool, rank, assignment, part, targets.get(rank), &mut memory));
+        let target = targets.get(rank).cloned();
+        let mut place = Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
+        let closeness = place.verdict.as_ref().map(|verdict| verdict.closeness);
+        place.why = Why { assignment, part, closeness }.to_string();
+        places.push(place);
+        memory.extend(memory_note(topology, assignment.first).filter(|note| !memory.contains(note)));
     }
     let mut notes = notes(&pool, ask, &chosen, &places, &assignments);
     notes.extend(memory);
@@ -334,38 +337,11 @@ fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part
     parts.iter().enumerate().map(&mut wish).collect()
 }
 
-fn place(
-    pool: &Pool<'_>,
-    rank: usize,
-    assignment: &Assignment,
-    part: &Part,
-    target: Option<&Target>,
-    memory_notes: &mut Vec<String>,
-) -> Place {
-    let topology = pool.topology;
-    let memory_node = match own_node(topology, Owner::this_process(topology), assignment.first) {
-        Ok((node, note)) => {
-            memory_notes.extend(note.filter(|note| !memory_notes.contains(note)));
-            Some(node)
-        }
-        Err(error) => {
-            let note = error.to_string();
-            memory_notes.extend((!memory_notes.contains(&note)).then_some(note));
-            None
-        }
-    };
-    let verdict = target.and_then(|target| farthest(topology, assignment.first, &assignment.pus, target.id));
-    Place {
-        rank,
-        first: assignment.first,
-        memory_node,
-        nodes: nodes_of(topology, &assignment.pus),
-        l3s: l3s_of(topology, &assignment.pus),
-        rung: target.and_then(|target| rung_of(topology, target.id)),
-        why: Why { assignment, part, closeness: verdict.as_ref().map(|verdict| verdict.closeness) }.to_string(),
-        verdict,
-        target: target.cloned(),
-        pus: assignment.pus.clone(),
+/// What is to be known of the memory of a rank on this PU: that its node is not the PU's own, or that there is none.
+fn memory_note(topology: &Topology, pu: u32) -> Option<String> {
+    match own_node(topology, Owner::this_process(topology), pu) {
+        Ok((_, note)) => note,
+        Err(error) => Some(error.to_string()),
     }
 }
 
@@ -380,14 +356,6 @@ fn l3s_of(topology: &Topology, pus: &IdSet) -> Vec<IdSet> {
     l3s.sort();
     l3s.dedup();
     l3s
-}
-
-/// The rung that a GPU's locality is known from.
-fn rung_of(topology: &Topology, target: TargetId) -> Option<Rung> {
-    match target {
-        TargetId::Gpu(pci) => topology.gpu_at(pci).map(|gpu| gpu.locality.rung),
-        TargetId::Node(_) => None,
-    }
 }
 
 /// The verdict of the PU that is farthest from the target; the first one's where all are as near.

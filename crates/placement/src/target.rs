@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
-use topo::model::{NodeKind, NumaNode, Topology};
+use topo::model::{Gpu, NodeKind, NumaNode, Topology};
 
 /// The identity of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -13,6 +13,16 @@ pub enum TargetId {
     Gpu(PciAddress),
     /// The memory of a NUMA node, by OS index: the host backend's device.
     Node(u32),
+}
+
+impl TargetId {
+    /// The GPU's address; `None` of a node.
+    pub fn gpu(self) -> Option<PciAddress> {
+        match self {
+            Self::Gpu(pci) => Some(pci),
+            Self::Node(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for TargetId {
@@ -48,10 +58,14 @@ impl Target {
         usable.map(|node| Self { index: node.os_index, id: TargetId::Node(node.os_index), uuid: None }).collect()
     }
 
+    /// A GPU of a topology.
+    pub fn of_gpu(gpu: &Gpu) -> Self {
+        Self { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() }
+    }
+
     /// Every GPU of the topology: the targets of a plan that touches no driver.
     pub fn gpus_of(topology: &Topology) -> Vec<Self> {
-        let gpus = topology.gpus.iter();
-        gpus.map(|gpu| Self { index: gpu.index, id: TargetId::Gpu(gpu.pci), uuid: gpu.uuid.clone() }).collect()
+        topology.gpus.iter().map(Self::of_gpu).collect()
     }
 }
 

@@ -33,9 +33,7 @@ impl Closeness {
             Self::Unknown => "unknown",
         }
     }
-}
 
-impl Closeness {
     /// As tables and sentences spell it, in every command.
     pub fn text(self) -> &'static str {
         match self {

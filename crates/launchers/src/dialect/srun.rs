@@ -10,7 +10,7 @@ use topo::model::Topology;
 
 use super::{Dialect, Saying, Situation};
 use crate::value::decimal_or_hex;
-use placement::{MOST_RANKS, NodePlaces, Place, TargetId};
+use placement::{MOST_RANKS, NodePlaces, Place};
 
 /// Not the CPU binding of an srun line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,10 +85,7 @@ fn confined() -> String {
 pub(super) fn gpu_bind(topology: &Topology, places: &NodePlaces, situation: &Situation) -> Saying {
     let mut in_core_order: Vec<&Place> = places.places.iter().collect();
     in_core_order.sort_by_key(|place| place.first_pu());
-    let index = |place: &&Place| match place.target.as_ref()?.id {
-        TargetId::Gpu(pci) => topology.gpu_at(pci).map(|gpu| gpu.index.to_string()),
-        TargetId::Node(_) => None,
-    };
+    let index = |place: &&Place| Some(topology.gpu_at(place.target.as_ref()?.id.gpu()?)?.index.to_string());
     let gpus: Option<Vec<String>> = in_core_order.iter().map(index).collect();
     let Some(gpus) = gpus else {
         return Saying::new(Dialect::GpuBind, String::new()).cannot(true, || {

@@ -4,13 +4,10 @@
 //! `CUDA_DEVICE_ORDER=PCI_BUS_ID` (CUDA C++ Programming Guide, "Environment variables"); for ROCm it is only likely, since ROCr counts in the
 //! driver's order, which this does not know. A MIG instance has a UUID and no position: it is named so, and [`VisibilityVariables::host_only`] says it.
 
+use topo::gpu_class::{AMD, NVIDIA};
 use topo::model::Topology;
 
 use placement::{Target, TargetId};
-
-/// PCI vendor ids (pci.ids).
-const NVIDIA: u16 = 0x10de;
-const AMD: u16 = 0x1002;
 
 /// Variables to set for a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,10 +4,12 @@
 //! are fewer PUs than ranks among those that they have between them, which by Hall's theorem is exactly when no matching gives
 //! each rank a PU of its own. The matching is found with augmenting paths; ranks reached from one that finds none are those that share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stats::IdSet;
 use topo::model::Topology;
+
+use crate::matching::is_assigned;
 
 use super::{Finding, FindingKind, JobResources, Observed, PlacementVerdict, names, pus_in_words};
 
@@ -20,14 +22,15 @@ pub(super) fn apart(topology: &Topology, pool: &JobResources, ranks: &[Observed]
         .filter_map(|(rank, seen)| Some((rank, seen.pus.as_ref().ok().filter(|pus| !pus.is_empty())?)))
         .collect();
     let taken = IdSet::of_all(sets.iter().map(|(_, pus)| *pus));
-    let by_pu: Vec<IdSet> = sets.iter().map(|(_, pus)| (*pus).clone()).collect();
+    let by_pu: Vec<Vec<u32>> = sets.iter().map(|(_, pus)| pus.iter().collect()).collect();
     if let Some(crowd) = crowd(&by_pu) {
         let free = pool.pus.minus(&taken);
         return vec![shared(FindingKind::SharedPus, ranks, &sets, &crowd, free)];
     }
     // A core goes by its smallest PU.
     let core = |pu: u32| topology.core_of(pu).and_then(|core| core.pus.first()).unwrap_or(pu);
-    let by_core: Vec<IdSet> = by_pu.iter().map(|pus| pus.iter().map(core).collect()).collect();
+    let by_core: Vec<Vec<u32>> =
+        sets.iter().map(|(_, pus)| pus.iter().map(core).collect::<IdSet>().iter().collect()).collect();
     if let Some(crowd) = crowd(&by_core) {
         let used: IdSet = taken.iter().map(core).collect();
         let free = pool.pus.iter().filter(|pu| !used.contains(core(*pu))).collect();
@@ -72,8 +75,8 @@ fn overlap(ranks: &[Observed], sets: &[(usize, &IdSet)]) -> Option<Finding> {
 }
 
 /// The places in `wants` of those that have fewer units between them than they are; `None` where each can have one of its own.
-fn crowd(wants: &[IdSet]) -> Option<Vec<usize>> {
-    let mut owners = std::collections::BTreeMap::new();
+fn crowd(wants: &[Vec<u32>]) -> Option<Vec<usize>> {
+    let mut owners = BTreeMap::new();
     for one in 0..wants.len() {
         let mut visited = BTreeSet::new();
         if !is_assigned(one, wants, &mut owners, &mut visited) {
@@ -85,32 +88,13 @@ fn crowd(wants: &[IdSet]) -> Option<Vec<usize>> {
     None
 }
 
-/// Gives `one` a unit, moving others along where they have another choice; `visited` are the units that were tried.
-fn is_assigned(
-    one: usize,
-    wants: &[IdSet],
-    owners: &mut std::collections::BTreeMap<u32, usize>,
-    visited: &mut BTreeSet<u32>,
-) -> bool {
-    for unit in wants[one].iter() {
-        if !visited.insert(unit) {
-            continue;
-        }
-        let owner = owners.get(&unit).copied();
-        if owner.is_none_or(|owner| is_assigned(owner, wants, owners, visited)) {
-            owners.insert(unit, one);
-            return true;
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn crowd_of(wants: &[&str]) -> Option<Vec<usize>> {
-        crowd(&wants.iter().map(|set| set.parse().unwrap_or_default()).collect::<Vec<IdSet>>())
+        let pus = |set: &&str| set.parse::<IdSet>().unwrap_or_default().iter().collect();
+        crowd(&wants.iter().map(pus).collect::<Vec<_>>())
     }
 
     #[test]

@@ -6,9 +6,10 @@ use std::fmt;
 use stats::IdSet;
 use topo::model::Rung;
 
+use super::assign::Assignment;
 use super::domain::Basis;
 use super::pool::{Pool, PoolCore};
-use super::{Ask, Assignment, GpuChoice, Part, Place, Strategy, recommend};
+use super::{Ask, GpuChoice, Part, Place, Strategy, recommend};
 use crate::{Closeness, Target, TargetId};
 use stats::units::counted;
 
