@@ -59,6 +59,11 @@ pub(crate) fn time(ns: f64, interval: Option<&Interval>) -> String {
     format!("{} {unit}", shown(ns / scale, half))
 }
 
+/// A time, or else a rate, with its unit.
+pub(crate) fn figure(is_time: bool, value: f64, interval: Option<&Interval>) -> String {
+    if is_time { time(value, interval) } else { rate(value, interval) }
+}
+
 /// A figure that others are compared with and whose interval is not at hand, with its unit: four digits, because a difference of 0.1 % is none.
 pub(crate) fn compared(unit: Unit, value: f64) -> String {
     let half_width = value.abs() / 1e3;

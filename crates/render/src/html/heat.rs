@@ -5,18 +5,10 @@ use std::collections::BTreeMap;
 use super::write::HtmlPage;
 use crate::charts::colours::{of_part, text_on};
 use crate::digits;
+use stats::interval::range;
 use svg::escaped;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
-
-/// What figures count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CellUnit {
-    /// Bytes/s: more is better.
-    Rate,
-    /// Nanoseconds: less is better.
-    Time,
-}
 
 /// What stands in a place.
 #[derive(Clone, Debug)]
@@ -37,15 +29,25 @@ pub(super) enum Cell {
 /// Figures in rows and columns.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    pub(super) unit: CellUnit,
+    /// Whether figures are nanoseconds, of which less is better, and not bytes/s.
+    pub(super) is_time: bool,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
 /// More columns than this have numbers of three digits in small, and no words above.
 const CROWDED: usize = 10;
+/// The parts of the best whose colours are explained.
+const PARTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 /// So many colours a picture without numbers has.
 const LEVELS: usize = 24;
+
+/// A cell in the colour of its part of the best, with what stands under the pointer.
+pub(super) fn coloured(class: &str, part: f64, title: &str, text: &str) -> String {
+    let (fill, ink) = (of_part(part), text_on(part));
+    let (title, text) = (escaped(title), escaped(text));
+    format!("<td{class} style=\"background-color:{fill};color:{ink}\" title=\"{title}\">{text}</td>")
+}
 
 impl Table {
     fn figures(&self) -> impl Iterator<Item = f64> {
@@ -62,23 +64,24 @@ impl Table {
 
     /// The best of all: what the scale ends at. A GPU's own memory is no measure of pairs.
     fn best(&self) -> f64 {
-        match self.unit {
-            CellUnit::Rate => self.figures().fold(0.0, f64::max),
-            CellUnit::Time => self.figures().fold(f64::MAX, f64::min),
+        match self.is_time {
+            true => self.figures().fold(f64::MAX, f64::min),
+            false => self.figures().fold(0.0, f64::max),
         }
     }
 
     fn part(&self, value: f64) -> f64 {
-        match self.unit {
-            CellUnit::Rate => value / self.best(),
-            CellUnit::Time => self.best() / value,
-        }
+        if self.is_time { self.best() / value } else { value / self.best() }
     }
 
     fn number(&self, value: f64, half_width: Option<f64>) -> String {
-        let scale = if self.unit == CellUnit::Rate { 1e9 } else { 1.0 };
+        let scale = if self.is_time { 1.0 } else { 1e9 };
         let half_width = half_width.filter(|_| self.columns.len() <= CROWDED);
         digits::shown(value / scale, half_width.map(|half| half / scale))
+    }
+
+    fn with_unit(&self, value: f64) -> String {
+        format!("{} {}", self.number(value, None), if self.is_time { "ns" } else { "GB/s" })
     }
 
     /// The table with its values.
@@ -113,32 +116,23 @@ impl Table {
                 format!("<td title=\"{}\">{}</td>", escaped(said), self.number(*value, *half_width))
             }
             Cell::Figure { value, half_width, said, is_near, .. } => {
-                let part = self.part(*value);
                 let class = if *is_near { " class=\"near\"" } else { "" };
-                format!(
-                    "<td{class} style=\"background-color:{};color:{}\" title=\"{}\">{}</td>",
-                    of_part(part),
-                    text_on(part),
-                    escaped(said),
-                    self.number(*value, *half_width)
-                )
+                coloured(class, self.part(*value), said, &self.number(*value, *half_width))
             }
         }
     }
 
     fn key(&self, page: &mut HtmlPage) {
-        let words = ["a quarter of the best", "half", "three quarters", "the best"];
-        let parts = [0.25, 0.5, 0.75, 1.0];
-        let words = match self.unit {
-            CellUnit::Rate => words,
-            CellUnit::Time => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
+        let words = match self.is_time {
+            true => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
+            false => ["a quarter of the best", "half", "three quarters", "the best"],
         };
         let has_near = self
             .rows
             .iter()
             .flat_map(|(_, cells)| cells)
             .any(|cell| matches!(cell, Cell::Figure { is_near: true, .. }));
-        let mut html: String = parts
+        let mut html: String = PARTS
             .iter()
             .zip(words)
             .map(|(part, word)| format!("<span style=\"background-color:{}\"></span>{word}", of_part(*part)))
@@ -151,10 +145,8 @@ impl Table {
 
     /// The range of the figures, for those who cannot see them.
     pub(super) fn described(&self) -> String {
-        let (low, high) =
-            self.figures().fold((f64::MAX, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
-        let unit = if self.unit == CellUnit::Rate { "GB/s" } else { "ns" };
-        format!("{} to {} {unit}", self.number(low, None), self.number(high, None))
+        let (low, high) = range(self.figures()).unwrap_or_default();
+        format!("{} to {}", self.number(low, None), self.with_unit(high))
     }
 
     /// Without numbers: a square a cell, those of about the same figure together, each with the range under the pointer.
@@ -175,9 +167,8 @@ impl Table {
                 (*low, *high) = (low.min(*value), high.max(*value));
             }
         }
-        let unit = if self.unit == CellUnit::Rate { "GB/s" } else { "ns" };
         for (level, (d, low, high)) in levels {
-            let value = format!("{} to {} {unit}", self.number(low, None), self.number(high, None));
+            let value = format!("{} to {}", self.number(low, None), self.with_unit(high));
             picture.form(&d, &format!("fill=\"{}\"", of_part(level as f64 / (LEVELS - 1) as f64)), &value);
         }
         let every = (14.0 / side).ceil().max(1.0) as usize;
@@ -189,10 +180,10 @@ impl Table {
         picture.text(left, 14.0, Anchor::Start, &format!("columns: {} to {}", ends[0], ends[1]));
         let bottom = top + side * self.rows.len() as f64;
         let mut x = left;
-        for part in [0.25, 0.5, 0.75, 1.0] {
-            let value = if self.unit == CellUnit::Rate { self.best() * part } else { self.best() / part };
+        for part in PARTS {
+            let value = if self.is_time { self.best() / part } else { self.best() * part };
             picture.rect((x, bottom + 10.0), (18.0, 12.0), &format!("fill=\"{}\"", of_part(part)), "");
-            let said = format!("{} {unit}", self.number(value, None));
+            let said = self.with_unit(value);
             picture.text(x + 22.0, bottom + 20.0, Anchor::Start, &said);
             x += 32.0 + width(&said);
         }

@@ -59,7 +59,6 @@ type Found = (usize, Vec<Option<Result<CellFigure, String>>>);
 
 /// The rows and columns that have to do with a plane.
 fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
-    let unit = if plane.is_time() { heat::CellUnit::Time } else { heat::CellUnit::Rate };
     let all: Vec<Found> = (0..matrix.rows.len())
         .map(|row| (row, (0..matrix.columns.len()).map(|column| matrix.cell(document, plane, row, column)).collect()))
         .filter(|(_, cells): &Found| cells.iter().any(Option::is_some))
@@ -75,10 +74,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
                 Some(Err(why)) => heat::Cell::None(format!("{name}: {why}")),
                 Some(Ok(cell)) => {
                     let half = cell.interval.map(|interval| (interval.high - interval.low) / 2.0);
-                    let said = match unit {
-                        heat::CellUnit::Time => digits::time(cell.median, cell.interval.as_ref()),
-                        heat::CellUnit::Rate => digits::rate(cell.median, cell.interval.as_ref()),
-                    };
+                    let said = digits::figure(plane.is_time(), cell.median, cell.interval.as_ref());
                     let known = half.map_or(String::new(), |half| format!(" ± {:.1} %", half / cell.median * 100.0));
                     let is_near =
                         |node| other.declared_nodes.value.as_ref().is_some_and(|near: &IdSet| near.contains(node));
@@ -95,7 +91,7 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane) -> heat::Table {
         (matrix.rows[*row].name.clone(), columns.iter().map(of).collect())
     };
     heat::Table {
-        unit,
+        is_time: plane.is_time(),
         columns: columns.iter().map(|at| matrix.columns[*at].name.clone()).collect(),
         rows: all.iter().map(shown).collect(),
     }

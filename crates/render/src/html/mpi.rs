@@ -92,7 +92,7 @@ fn places_matrix(document: &MpiDocument, matrix: &MpiMatrix, page: &mut HtmlPage
             }
         };
         let table = heat::Table {
-            unit: if is_time { heat::CellUnit::Time } else { heat::CellUnit::Rate },
+            is_time,
             columns: matrix.columns.iter().map(|place| place.name.clone()).collect(),
             rows: (0..matrix.rows.len())
                 .map(|row| {

@@ -5,9 +5,10 @@ use analysis::answer_status::AnswerStatus;
 use analysis::nodes::{Mark, NodeRow, Nodes};
 use report::Document;
 
+use super::heat::coloured;
 use super::paged::Paged;
 use super::write::HtmlPage;
-use crate::charts::colours::{of_part, series, text_on};
+use crate::charts::colours::series;
 use crate::charts::rows::{self, Rows};
 use crate::compared::{nodes_answer, nodes_explained};
 use crate::digits::compared as nodes_figure;
@@ -39,16 +40,13 @@ pub fn nodes(nodes: &Nodes, runs: &[(String, Document)]) -> String {
     said.extend(nodes_explained(nodes).into_iter().map(|(_, what, text)| format!("{}{text}", what.trim_start())));
     page.list(&said);
     spread(nodes, &mut page);
-    let (open, folded): (Vec<&NodeRow>, Vec<&NodeRow>) = {
-        let marked = nodes.rows.iter().filter(|row| row.mark != Mark::Well).count();
-        let (open, folded) = nodes.rows.split_at((marked + OPEN).min(nodes.rows.len()));
-        (open.iter().collect(), folded.iter().collect())
-    };
+    let marked = nodes.rows.iter().filter(|row| row.mark != Mark::Well).count();
+    let (open, folded) = nodes.rows.split_at((marked + OPEN).min(nodes.rows.len()));
     if !nodes.columns.is_empty() {
-        table(nodes, &open, "Nodes, those unlike the others first", &mut page);
+        table(nodes, open, "Nodes, those unlike the others first", &mut page);
         if !folded.is_empty() {
             let caption = format!("{} more nodes", folded.len());
-            page.folded(&caption, |page| table(nodes, &folded, &caption, page));
+            page.folded(&caption, |page| table(nodes, folded, &caption, page));
         }
     }
     let at = |document: &Document| nodes.rows.iter().position(|row| row.host == document.environment.hostname);
@@ -112,7 +110,7 @@ fn spread(nodes: &Nodes, page: &mut HtmlPage) {
 }
 
 /// A row a node. A cell has the colour of its part of the column's best; one off the others has a frame and is explained under the pointer.
-fn table(nodes: &Nodes, rows: &[&NodeRow], caption: &str, page: &mut HtmlPage) {
+fn table(nodes: &Nodes, rows: &[NodeRow], caption: &str, page: &mut HtmlPage) {
     let best = |at: usize| {
         let more = nodes.columns[at].unit.more_is_better();
         let values = nodes.rows.iter().filter_map(|row| row.cells[at].map(|cell| cell.value));
@@ -146,15 +144,9 @@ fn table(nodes: &Nodes, rows: &[&NodeRow], caption: &str, page: &mut HtmlPage) {
                     row.below.iter().filter(|below| below.column == column.name).map(|below| {
                         format!("; {}: {} is normal", below.place, nodes_figure(below.unit, below.normal))
                     });
-                let part = part(at, cell.value);
-                html.push_str(&format!(
-                    "<td{} style=\"background-color:{};color:{}\" title=\"{}\">{}</td>",
-                    if cell.mark == Mark::Well { "" } else { " class=\"off\"" },
-                    of_part(part),
-                    text_on(part),
-                    escaped(&format!("{}, {}: {said}{}", row.host, column.name, why.collect::<String>())),
-                    escaped(&said)
-                ));
+                let class = if cell.mark == Mark::Well { "" } else { " class=\"off\"" };
+                let title = format!("{}, {}: {said}{}", row.host, column.name, why.collect::<String>());
+                html.push_str(&coloured(class, part(at, cell.value), &title, &said));
             }
             html.push_str("</tr>\n");
         }

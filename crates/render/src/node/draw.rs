@@ -172,7 +172,7 @@ impl Card {
                 let left = x + 6.0 + side * at as f64;
                 let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
                 picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
-                let said = short(link.is_time, &Measured { interval: None, ..measured });
+                let said = short(link.is_time, measured.value, None);
                 if side >= NUMBERED && width(&said) < side - 2.0 {
                     picture.text_on(left + side / 2.0, top + 30.0, Anchor::Middle, ink, &said);
                 }
@@ -200,7 +200,7 @@ impl Chip {
             return picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, wide - 7.0));
         };
         // What all at once get has a colour of its own, and both have room for their numbers.
-        let of_all = format!("all {}", short(self.link.is_time, &Measured { interval: None, ..*second }));
+        let of_all = format!("all {}", short(self.link.is_time, second.value, None));
         let part = (wide - width(&of_all) - 8.0).max(wide / 2.0);
         picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
         picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, part - 7.0));
@@ -211,10 +211,10 @@ impl Chip {
 
     /// The name and the figure, with fewer digits, then without what follows the direction, where there is no room.
     fn text(&self, measured: &Measured, room: f64) -> String {
-        let fewer = short(self.link.is_time, &Measured { interval: None, ..*measured });
+        let fewer = short(self.link.is_time, measured.value, None);
         let direction = self.name.split(' ').next().unwrap_or_default();
         let all = [
-            format!("{} {}", self.name, short(self.link.is_time, measured)),
+            format!("{} {}", self.name, short(self.link.is_time, measured.value, measured.interval.as_ref())),
             format!("{} {fewer}", self.name),
             format!("{direction} {fewer}"),
         ];

@@ -8,7 +8,7 @@ use report::environment::NodeKind;
 use stats::units::size;
 
 use super::ring::Ring;
-use super::scale::{Colours, figure_with_unit};
+use super::scale::Colours;
 use crate::{digits, names};
 
 /// A figure beside its direction.
@@ -178,7 +178,7 @@ impl Chip {
             let ends = measured
                 .interval
                 .map_or(String::new(), |ends| format!(" ± {:.1} %", ends.relative_half_width(measured.value) * 100.0));
-            Some(format!("{what}{}{ends}", figure_with_unit(link.is_time, measured)))
+            Some(format!("{what}{}{ends}", digits::figure(link.is_time, measured.value, measured.interval.as_ref())))
         };
         let (alone, at_once) = match link.at_once {
             Some(_) => (part("alone ", &link.alone), part("with all at once ", &link.at_once)),

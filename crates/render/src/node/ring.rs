@@ -9,8 +9,8 @@ use report::device::name_on_node;
 use report::settings::Direction;
 use stats::alike::grouped;
 
-use super::scale::{Colours, MARKED, figure_with_unit};
-use crate::names;
+use super::scale::{Colours, MARKED};
+use crate::{digits, names};
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
 
@@ -166,7 +166,7 @@ impl Ring {
             "{} to {}: {}{below}",
             self.names[from],
             self.names[to],
-            figure_with_unit(link.is_time, &measured)
+            digits::figure(link.is_time, measured.value, measured.interval.as_ref())
         ))
     }
 }

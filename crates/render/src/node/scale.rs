@@ -1,10 +1,10 @@
 //! The one scale of a picture's rates, from none to the highest (where they differ by more than ten times, in even ratios), and the one of its times.
 
-use analysis::measured_links::{Measured, MeasuredLink};
+use analysis::measured_links::MeasuredLink;
 
 use crate::charts::colours::{of_part, text_on};
 use crate::digits;
-use stats::interval::range;
+use stats::interval::{Interval, range};
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
 
@@ -73,7 +73,7 @@ impl Colours {
             let Some(values) = values else { continue };
             let mut x = 4.0;
             for value in values {
-                let said = figure_with_unit(is_time, &Measured { value, interval: None });
+                let said = digits::figure(is_time, value, None);
                 let wide = 40.0 + width(&said);
                 if x + wide > picture.width {
                     (x, y) = (4.0, y + 18.0);
@@ -94,18 +94,7 @@ impl Colours {
     }
 }
 
-/// `24.0 GB/s`, `690 ns`.
-pub(super) fn figure_with_unit(is_time: bool, measured: &Measured) -> String {
-    match is_time {
-        true => digits::time(measured.value, measured.interval.as_ref()),
-        false => digits::rate(measured.value, measured.interval.as_ref()),
-    }
-}
-
-/// The same without GB/s, which most are in.
-pub(super) fn short(is_time: bool, measured: &Measured) -> String {
-    match is_time {
-        true => digits::time(measured.value, measured.interval.as_ref()),
-        false => digits::rate_number(measured.value, measured.interval.as_ref()),
-    }
+/// A figure without GB/s, which most are in.
+pub(super) fn short(is_time: bool, value: f64, interval: Option<&Interval>) -> String {
+    if is_time { digits::time(value, interval) } else { digits::rate_number(value, interval) }
 }
