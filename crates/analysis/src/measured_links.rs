@@ -127,18 +127,20 @@ fn of_matrix(document: &Document, matrix: &Matrix, plane: &Plane, links: &mut Ve
             at_once: None,
             is_below: false,
         };
-        keep(links, link);
+        kept(links, link);
     }
 }
 
-/// Adds a link that is not there yet.
-fn keep(links: &mut Vec<MeasuredLink>, link: MeasuredLink) {
+/// The link where it is there already; else it is added.
+fn kept(links: &mut Vec<MeasuredLink>, link: MeasuredLink) -> &mut MeasuredLink {
     let same = |other: &MeasuredLink| {
         (&other.from, &other.to, other.direction, other.is_time) == (&link.from, &link.to, link.direction, link.is_time)
     };
-    if !links.iter().any(same) {
+    let at = links.iter().position(same).unwrap_or_else(|| {
         links.push(link);
-    }
+        links.len() - 1
+    });
+    &mut links[at]
 }
 
 fn ends(document: &Document, matrix: &Matrix, row: usize, column: usize) -> Option<(LinkEnd, LinkEnd)> {
@@ -204,11 +206,7 @@ fn of_ranks(document: &Document, links: &mut Vec<MeasuredLink>) {
                 at_once: None,
                 is_below: false,
             };
-            keep(links, link.clone());
-            let same = |other: &&mut MeasuredLink| {
-                (&other.from, &other.to, other.direction) == (&link.from, &link.to, link.direction) && !other.is_time
-            };
-            let Some(kept) = links.iter_mut().find(same) else { continue };
+            let kept = kept(links, link);
             match case.order {
                 Order::Simultaneous if case.ranks.len() > 1 => kept.at_once = kept.at_once.or(measured),
                 _ => kept.alone = kept.alone.or(measured),
