@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::difference::ALIKE;
+use crate::words::lanes;
 
 /// One fact that a run was under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,8 +171,7 @@ fn link(device: &Device) -> String {
     }
     let Some(link) = &device.link.value else { return NOT_KNOWN.to_owned() };
     let loaded = link.generation.filter(|_| link.read_when == report::device::ReadWhen::UnderLoad);
-    let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
-    format!("PCIe {} x{}", part(loaded.or(link.max_generation)), part(link.width.or(link.max_width)))
+    format!("PCIe {}", lanes(loaded.or(link.max_generation), link.width.or(link.max_width)))
 }
 
 fn device_name<B>(document: &Document<B>, device: &Device) -> String {

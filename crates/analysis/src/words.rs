@@ -79,6 +79,12 @@ pub fn devices(kind: DeviceKind, indices: impl Iterator<Item = u32>) -> String {
     }
 }
 
+/// `5 x16`: the generation and the lanes of a PCIe link; a question mark for what is not known.
+pub fn lanes(generation: Option<u8>, width: Option<u8>) -> String {
+    let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
+    format!("{} x{}", part(generation), part(width))
+}
+
 /// `1 block`, `10 blocks`.
 pub fn count(n: u64, noun: &str) -> String {
     counted(n as usize, noun)

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::figure::{Unit, status_word};
 use analysis::incomplete::Incomplete;
 use analysis::run::other_ends;
+use analysis::words::lanes;
 use report::Document;
 use report::device::name_on_node;
 use report::document::Status;
@@ -124,8 +125,7 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
                 return Some((&device.id[..], other.to_owned()));
             }
             let link = device.link.value.as_ref()?;
-            let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
-            Some((&device.id[..], format!("PCIe {} x{}", part(link.generation), part(link.width))))
+            Some((&device.id[..], format!("PCIe {}", lanes(link.generation, link.width))))
         })
         .collect();
     let others = other_ends(document);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::figure::{Figure, status_word};
+use analysis::words::lanes;
 use report::Document;
 use report::result::{NodePages, PlacementSeen};
 use report::row::Row as FigureRow;
@@ -138,10 +139,9 @@ fn surroundings(document: &Document, page: &mut HtmlPage) {
         fact("seed", document.settings.seed.to_string(), "--seed"),
     ];
     facts.extend(document.devices.iter().map(|device| {
-        let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
         let link = device.link.value.as_ref().map(|link| {
-            let (now, most) = ([link.generation, link.width], [link.max_generation, link.max_width]);
-            format!("PCIe {} x{} of {} x{}", part(now[0]), part(now[1]), part(most[0]), part(most[1]))
+            let most = lanes(link.max_generation, link.max_width);
+            format!("PCIe {} of {most}", lanes(link.generation, link.width))
         });
         let link = link.or(device.link.reason.clone()).unwrap_or("not known".to_owned());
         match &device.host_link {

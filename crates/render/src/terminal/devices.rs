@@ -142,11 +142,10 @@ fn link_to_cpu(device: &Device) -> String {
 
 /// `PCIe 5 x16`, with what it could be where that is more.
 fn link(link: &Link) -> String {
-    let part = |value: Option<u8>| value.map_or("?".to_owned(), |value| value.to_string());
-    let now = format!("PCIe {} x{}", part(link.generation), part(link.width));
+    let now = format!("PCIe {}", words::lanes(link.generation, link.width));
     let less = |now: Option<u8>, most: Option<u8>| matches!((now, most), (Some(now), Some(most)) if now < most);
     match less(link.generation, link.max_generation) || less(link.width, link.max_width) {
-        true => format!("{now} (of {} x{})", part(link.max_generation), part(link.max_width)),
+        true => format!("{now} (of {})", words::lanes(link.max_generation, link.max_width)),
         false => now,
     }
 }
