@@ -56,7 +56,12 @@ pub fn origin() -> Origin {
     }
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    /// That of a command whose table is always whole, and whose figures nobody has published.
+    pub fn whole(json: Option<&'a Path>, quiet: bool, color: ColorChoice) -> Self {
+        Self { json, quiet, extent: Extent::Full, color, reference: &[] }
+    }
+
     /// Opens the file that the document goes to, where it goes to one.
     pub fn open(&self) -> Result<Option<Sink>, Fault> {
         output_file::of_document(self.json)
@@ -70,16 +75,21 @@ impl Output<'_> {
         })
     }
 
-    /// The same of a document of any kind, whose table is drawn so.
+    /// The same of a document of any kind, whose table is drawn so, and told where the document is.
     pub fn show_as<D: Serialize>(
         &self,
         ended: FinishedRun<D>,
         draw: impl FnOnce(&D, &Style) -> String,
     ) -> Result<Exit, Fault> {
-        show(ended, self.json, |document, saved_to| {
+        let FinishedRun { document, exit, saved_to, fault } = ended;
+        let printed = if self.json == Some(Path::new("-")) {
+            terminal::print_document(&json(&document)?)
+        } else {
             let (width, color) = (terminal::width(), terminal::color(self.color));
-            draw(document, &Style { width, color, quiet: self.quiet, saved_to })
-        })
+            let saved_to = saved_to.map(|path| path.display().to_string());
+            terminal::print(draw(&document, &Style { width, color, quiet: self.quiet, saved_to }).as_bytes())
+        };
+        fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
     }
 }
 
@@ -112,19 +122,4 @@ pub fn json<T: Serialize>(document: &T) -> Result<Vec<u8>, Fault> {
 /// Writes a file, whole or not at all.
 pub fn write(sink: &Sink, bytes: &[u8]) -> Result<(), Fault> {
     sink.write(bytes).map_err(|error| Fault::new(Exit::NoResult, error))
-}
-
-/// Prints the document where it was asked for on standard output, else its table, which is told where the document is.
-pub fn show<D: Serialize>(
-    ended: FinishedRun<D>,
-    to: Option<&Path>,
-    table: impl FnOnce(&D, Option<String>) -> String,
-) -> Result<Exit, Fault> {
-    let FinishedRun { document, exit, saved_to, fault } = ended;
-    let printed = if to == Some(Path::new("-")) {
-        terminal::print_document(&json(&document)?)
-    } else {
-        terminal::print(table(&document, saved_to.map(|path| path.display().to_string())).as_bytes())
-    };
-    fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
 }

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use experiments::document::Origin;
 use experiments::driver::survey_of;
-use render::terminal::Style;
 use report::{DoctorDocument, SavedDocument};
 
 use crate::args::doctor::Doctor;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{origin, show};
-use crate::{fleet, output_file, terminal};
+use crate::fleet;
+use crate::result_output::{Output, origin};
 
 /// Runs the command.
 pub fn run(args: &Doctor) -> Result<Exit, Fault> {
@@ -25,7 +24,8 @@ pub fn run(args: &Doctor) -> Result<Exit, Fault> {
 /// Looks at this node, and writes the document to `json`.
 fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let Origin { tool, argv, began } = origin();
-    let sink = output_file::of_document(json)?;
+    let output = Output::whole(json, args.quiet, args.color);
+    let sink = output.open()?;
     let survey = survey_of(args.input.as_deref())?;
     let checks = doctor::look(&survey);
     let answer = doctor::answer(&checks);
@@ -47,8 +47,5 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     if fleet::is_launched() && fleet::folder(args.json.as_deref()).is_some() {
         return ended.fault.map_or(Ok(exit), Err);
     }
-    show(ended, json, |document, saved_to| {
-        let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
-        render::terminal::doctor(document, &style)
-    })
+    output.show_as(ended, render::terminal::doctor)
 }

@@ -6,14 +6,12 @@ use launchers::Launch;
 use crate::args::laplace::Laplace;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{Extent, Output, origin};
+use crate::result_output::{Output, origin};
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Laplace) -> Result<Exit, Fault> {
-    // Nobody has published an iteration's time.
-    let (json, quiet, reference) = (args.json.as_deref(), args.quiet, &[]);
-    let output = Output { json, quiet, extent: Extent::Full, color: args.color, reference };
+    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
     let (origin, say) = (origin(), terminal::say);
     let show = &|ended| output.show(ended);
     supervised::run(&args.options(), &Launch::here(), Caller { origin, say, open: &|| output.open(), show })

@@ -8,21 +8,21 @@ use experiments::driver::survey_of;
 use experiments::fastest_placement::TurnDesk;
 use experiments::journal::FinishedRun;
 use launchers::{Dialect, Situation};
-use render::terminal::Style;
 use topo::Survey;
 
 use crate::args::place::{Emit, Place};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{origin, show};
-use crate::{output_file, terminal};
+use crate::result_output::{Output, origin};
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
     let origin = origin();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
-    let sink = output_file::of_document(args.json.as_deref())?;
+    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let sink = output.open()?;
     let survey = survey_of(args.input.as_deref())?;
     let topology = &survey.topology;
     if args.emit == Some(Emit::GresConf) {
@@ -58,10 +58,7 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
         let kept = FinishedRun::kept(sink.as_ref(), build(&found), exit).fault.map_or(Ok(()), Err);
         return said.and(kept).map(|()| exit);
     }
-    show(FinishedRun::kept(sink.as_ref(), build(&found), exit), args.json.as_deref(), |document, saved_to| {
-        let (width, color) = (terminal::width(), terminal::color(args.color));
-        render::terminal::place(document, &Style { width, color, quiet: args.quiet, saved_to })
-    })
+    output.show_as(FinishedRun::kept(sink.as_ref(), build(&found), exit), render::terminal::place)
 }
 
 fn command(args: &Place, origin: &Origin) -> Invocation {

@@ -7,7 +7,6 @@ use ::trial::session::TrialSession;
 use anyhow::anyhow;
 use clap::Parser;
 use experiments::documents;
-use render::terminal::Style;
 use report::TrialDocument;
 
 use crate::args::trial::Trial;
@@ -15,9 +14,9 @@ use crate::args::{Args, Command};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{origin, show};
+use crate::result_output::{Output, origin};
 use crate::signals::Signals;
-use crate::{output_file, terminal};
+use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Trial) -> Result<Exit, Fault> {
@@ -44,7 +43,8 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
 }
 
 fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
-    let sink = output_file::of_document(args.json.as_deref())?;
+    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let sink = output.open()?;
     let trial = PlannedTrial::new(args.options(), origin(), before)?;
     let plan = terminal::shown(&trial.text());
     if !args.quiet && !args.dry_run {
@@ -67,8 +67,5 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
     if !args.quiet {
         terminal::say_bytes(format!("{estimate}\n\n").as_bytes());
     }
-    show(warm.run()?, args.json.as_deref(), |document, saved_to| {
-        let style = Style { width: terminal::width(), color: terminal::color(args.color), quiet: args.quiet, saved_to };
-        render::terminal::trial(document, &style)
-    })
+    output.show_as(warm.run()?, render::terminal::trial)
 }
