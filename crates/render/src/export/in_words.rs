@@ -62,14 +62,9 @@ impl InWords {
         let began = unix_ns(&self.started_at).map(|ns| ns as f64 / 1e9);
         let complete = Some(f64::from(u8::from(self.incomplete.is_none())));
         let gauge = |name, unit, help, value| Gauge { name: format!("{}_{name}", self.record), unit, help, value };
-        let metric = |name, unit, help, measure, scale| MetricFamily {
-            name: format!("{}_{name}", self.record),
-            unit,
-            help,
-            measure: Some(measure),
-            scale,
-            has_ends: false,
-        };
+        let at_median =
+            ["Rate, at the median where there are several values", "Time, the median where there are several values"];
+        let own = Label::same_in_all_forms(self.labels);
         let more = ["status", "reason", "time_ns", "time_low_ns", "time_high_ns", "bytes_per_s", "values"];
         Points {
             record: self.record,
@@ -78,24 +73,10 @@ impl InWords {
             elapsed_s: self.elapsed_s,
             columns: [&["started_at", "kind", "program", "host", "case", "place"], self.labels, &more].concat(),
             line_end: "\r\n",
-            labels: [Label::same_in_all_forms(&["case", "place", "program"]), Label::same_in_all_forms(self.labels)]
-                .concat(),
-            tags: [
-                Label::same_in_all_forms(&["host", "program", "case", "place"]),
-                Label::same_in_all_forms(self.labels),
-            ]
-            .concat(),
+            labels: [&Label::same_in_all_forms(&["case", "place", "program"])[..], &own].concat(),
+            tags: [&Label::same_in_all_forms(&["host", "program", "case", "place"])[..], &own].concat(),
             fields: &["time_ns", "bytes_per_s"],
-            metrics: vec![
-                metric(
-                    "rate",
-                    "bytes_per_second",
-                    "Rate, at the median where there are several values",
-                    RATE.name,
-                    1.0,
-                ),
-                metric("time", "seconds", "Time, the median where there are several values", TIME.name, 1e9),
-            ],
+            metrics: MetricFamily::rate_and_time(self.record, at_median, false),
             gauges: vec![
                 gauge("started_seconds", "seconds", "When the run began, Unix time", began),
                 gauge("complete", "", "1 where every case was measured", complete),

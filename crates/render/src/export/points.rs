@@ -153,6 +153,17 @@ pub struct MetricFamily {
     pub has_ends: bool,
 }
 
+impl MetricFamily {
+    /// Those of rates and of times under names that begin so, each with its help.
+    pub(super) fn rate_and_time(prefix: &str, [rate, time]: [&'static str; 2], has_ends: bool) -> Vec<Self> {
+        let family = |name: &str, unit, help, measure: Measure, scale| {
+            let name = format!("{prefix}_{name}");
+            Self { name, unit, help, measure: Some(measure.name), scale, has_ends }
+        };
+        vec![family("rate", "bytes_per_second", rate, RATE, 1.0), family("time", "seconds", time, TIME, 1e9)]
+    }
+}
+
 /// A value of the run as a whole.
 #[derive(Clone, Debug)]
 pub struct Gauge {

@@ -75,14 +75,6 @@ pub fn points<B>(document: &Document<B>) -> Points {
     let began = unix_ns(&document.started_at).map(|ns| ns as f64 / 1e9);
     let complete = document.status == Status::Complete;
     let gauge = |name: &str, unit, help, value| Gauge { name: format!("numabench_run_{name}"), unit, help, value };
-    let metric = |name: &str, unit, help, measure, scale| MetricFamily {
-        name: format!("numabench_copy_{name}"),
-        unit,
-        help,
-        measure: Some(measure),
-        scale,
-        has_ends: true,
-    };
     Points {
         record: "numabench",
         title: "numabench",
@@ -96,10 +88,11 @@ pub fn points<B>(document: &Document<B>) -> Points {
         labels: [&case[..], &DEVICE, &platform, &place, &hosts].concat(),
         tags: [&Label::same_in_all_forms(&["host"])[..], &platform, &case, &DEVICE, &place].concat(),
         fields: &FIELDS,
-        metrics: vec![
-            metric("rate", "bytes_per_second", "Rate of the median block of copies", RATE.name, 1.0),
-            metric("time", "seconds", "Median time of a round of copies", TIME.name, 1e9),
-        ],
+        metrics: MetricFamily::rate_and_time(
+            "numabench_copy",
+            ["Rate of the median block of copies", "Median time of a round of copies"],
+            true,
+        ),
         gauges: vec![
             gauge("started_seconds", "seconds", "When the run began, Unix time", began),
             gauge("elapsed_seconds", "seconds", "How long the run took", Some(document.elapsed_s)),
