@@ -3,26 +3,23 @@
 use analysis::comparison::ComparedCase;
 use analysis::judge::{Basis, ChangeVerdict};
 
-use crate::digits::signed_change;
+use crate::digits::{compared, signed_change};
 
-/// `-3.1 %`: of the figure, whichever is better.
-pub(super) fn change(case: &ComparedCase) -> String {
-    signed_change(case.ratio.unwrap_or(case.new / case.base))
-}
-
-/// `-3.4 % .. -2.8 %`; a dash without an interval.
-pub(super) fn interval(case: &ComparedCase) -> String {
-    case.ratio_interval
-        .map_or("–".to_owned(), |ends| format!("{} .. {}", signed_change(ends.low), signed_change(ends.high)))
-}
-
-/// `10+12 blocks`, `6+6 runs`.
-pub(super) fn values(case: &ComparedCase) -> String {
+/// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8 %`) and the values behind it (`10+12 blocks`).
+pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
+    let interval = case.ratio_interval;
     let what = match case.basis {
         Basis::Runs => "runs",
         Basis::Blocks => "blocks",
     };
-    format!("{}+{} {what}", case.base_values, case.new_values)
+    [
+        compared(case.unit, case.base),
+        compared(case.unit, case.new),
+        signed_change(case.ratio.unwrap_or(case.new / case.base)),
+        interval
+            .map_or("–".to_owned(), |ends| format!("{} .. {}", signed_change(ends.low), signed_change(ends.high))),
+        format!("{}+{} {what}", case.base_values, case.new_values),
+    ]
 }
 
 /// The verdict in capitals.

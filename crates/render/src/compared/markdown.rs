@@ -4,9 +4,8 @@ use analysis::comparison::{ComparedCase, Comparison, Lacking};
 use analysis::judge::ChangeVerdict;
 
 use super::escaped::escaped;
-use super::figures::{change, interval, values, verdict};
+use super::figures::{self, verdict};
 use super::node_changes;
-use crate::digits::compared as figure;
 
 /// Cases shown at most; a comment of a merge request has a limit (65,536 characters at GitHub).
 const SHOWN: usize = 200;
@@ -58,15 +57,11 @@ fn cases(cases: &[&ComparedCase], text: &mut String) {
         "\n| | case | place | base | new | change | 95 % interval | values |\n|---|---|---|---:|---:|---:|---:|---|\n";
     for case in cases.iter().take(SHOWN) {
         *text += &format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} |\n",
             verdict(case.verdict),
             escaped(&case.key.case_in_words()),
             escaped(&case.key.place()),
-            figure(case.unit, case.base),
-            figure(case.unit, case.new),
-            change(case),
-            interval(case),
-            values(case),
+            figures::cells(case).join(" | "),
         );
     }
     rest(cases.len(), text);

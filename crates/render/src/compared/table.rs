@@ -6,9 +6,8 @@ use analysis::comparison::{ComparedCase, Comparison, Lacking, RunName};
 use analysis::judge::ChangeVerdict;
 use stats::units::counted;
 
-use super::figures::{change, interval, values, verdict};
+use super::figures::{self, verdict};
 use super::node_changes;
-use crate::digits::compared as figure;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
@@ -111,15 +110,9 @@ fn cases<'c>(cases: impl Iterator<Item = &'c ComparedCase>, page: &mut Page) {
             place = Some(case.key.place());
             grid.caption(case.key.place());
         }
-        let cells = vec![
-            case.key.case_in_words(),
-            figure(case.unit, case.base),
-            figure(case.unit, case.new),
-            change(case),
-            interval(case),
-            values(case),
-            verdict(case.verdict).to_owned(),
-        ];
+        let mut cells = vec![case.key.case_in_words()];
+        cells.extend(figures::cells(case));
+        cells.push(verdict(case.verdict).to_owned());
         grid.row(cells, Vec::new());
     }
     grid.draw_fitting(&["values", "95 % interval"], page);
