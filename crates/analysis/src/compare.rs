@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::document::Tool;
+use stats::interval::range;
 use stats::units::counted;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
@@ -237,16 +238,12 @@ fn notes(cases: &[ComparedCase], judged: &[JudgedCase], base: usize, new: usize)
         ));
     }
     // What a case that was not decided could have shown, by its own values and spread.
-    let mut blind: Vec<f64> = judged
-        .iter()
-        .filter(|judged| judged.verdict == ChangeVerdict::Inconclusive)
-        .filter_map(|judged| judged.detectable)
-        .collect();
-    blind.sort_unstable_by(f64::total_cmp);
-    if let (Some(least), Some(most)) = (blind.first(), blind.last()) {
+    let undecided = judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Inconclusive);
+    let blind: Vec<f64> = undecided.filter_map(|judged| judged.detectable).collect();
+    if let Some((least, most)) = range(blind.iter().copied()) {
         let cases = counted(blind.len(), "inconclusive case");
         let range =
-            if most - least < 0.0005 { percent(*most) } else { format!("{} to {}", percent(*least), percent(*most)) };
+            if most - least < 0.0005 { percent(most) } else { format!("{} to {}", percent(least), percent(most)) };
         notes.push(format!(
             "A change must be larger than {range} to be called one in {cases}: more runs a side show smaller ones"
         ));
