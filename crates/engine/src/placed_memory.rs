@@ -12,6 +12,7 @@ use std::thread;
 
 use stats::IdSet;
 use sys::mapping::{HUGE_PAGE_BYTES, Mapping, Reserve};
+use topo::Topology;
 
 use crate::bound::Bound;
 use crate::failure::{Failure, Stage};
@@ -28,6 +29,25 @@ pub struct PlacedMemory(Mapping);
 /// The PUs whose threads help to write large ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Helpers(pub IdSet);
+
+/// How a run places host memory on this machine, whatever the range and its node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacingRules {
+    /// Who helps to touch and to write it.
+    pub helpers: Helpers,
+    /// Whether the machine has no other node, so that a kernel that refuses to bind memory does no harm.
+    pub one_node: bool,
+    /// Whether it may use huge pages.
+    pub huge_pages: bool,
+}
+
+impl PlacingRules {
+    /// On this machine: every PU that this process may use helps.
+    pub fn on(topology: &Topology, huge_pages: bool) -> Self {
+        let helpers = Helpers(topology.allowed.pus.clone());
+        Self { helpers, one_node: topology.machine_has_one_node(), huge_pages }
+    }
+}
 
 impl Helpers {
     /// How many threads help to touch this many bytes.
@@ -60,37 +80,29 @@ impl Helpers {
 }
 
 impl PlacedMemory {
-    /// `len` bytes on `node`, every page touched. `one_node` says that the machine has no other node, so that a kernel that refuses to
-    /// bind memory does no harm.
+    /// `len` bytes on `node`, every page touched.
     ///
     /// # Errors
     /// The kernel refused a step.
-    pub fn new(
-        _by: &Bound,
-        len: usize,
-        node: u32,
-        huge_pages: bool,
-        one_node: bool,
-        helpers: &Helpers,
-    ) -> Result<Self, Failure> {
+    pub fn new(_by: &Bound, len: usize, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
         let small = "ask for a smaller --size or for fewer ranks";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel built without huge pages answers EINVAL; then there are none, on or off.
-        match mapping.advise_huge_pages(huge_pages) {
+        match mapping.advise_huge_pages(rules.huge_pages) {
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
                 return Err(Failure::system(Stage::Allocate, "madvise", &e, "try --huge-pages off"));
             }
             _ => {}
         }
         match mapping.bind(node) {
-            Err(error) if !(one_node && refused(&error)) => {
+            Err(error) if !(rules.one_node && refused(&error)) => {
                 return Err(Failure::system(Stage::Allocate, "mbind", &error, &remedy(node, &error)));
             }
             _ => {}
         }
         let mut memory = Self(mapping);
-        memory.touch(helpers);
+        memory.touch(&rules.helpers);
         Ok(memory)
     }
 
@@ -188,8 +200,9 @@ mod tests {
         let pu = sys::affinity::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
         thread::spawn(move || {
             let bound = Bound::to(pu)?;
+            let rules = PlacingRules { helpers: Helpers(IdSet::from_iter([pu])), one_node: true, huge_pages: true };
             for len in [1, 4096, (2 << 20) + 3, 3 * HELPED_BYTES + 5] {
-                let mut memory = PlacedMemory::new(&bound, len, 0, true, true, &Helpers(IdSet::from_iter([pu])))?;
+                let mut memory = PlacedMemory::new(&bound, len, 0, &rules)?;
                 memory.bytes_mut().fill(7);
                 assert_eq!(memory.bytes().len(), len);
                 assert!(memory.bytes().iter().all(|byte| *byte == 7));

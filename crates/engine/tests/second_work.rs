@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{
-    Amount, Bound, Case, EngineConfig, Failure, Helpers, Journal, Latch, Mismatch, ObservedPlacement, Order, PageCheck,
-    PagesPerNode, PerCase, PlacedMemory, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker,
-    Workers,
+    Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, Mismatch, ObservedPlacement, Order, PageCheck,
+    PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work,
+    Worker, Workers,
 };
 use ranks::{Communicator, Single};
 
@@ -65,7 +65,8 @@ impl Site for Pair {
             return Ok(false);
         }
         let (node, len) = (self.suite.node, SIZES[2]);
-        let range = || PlacedMemory::new(bound, len, node, false, true, &Helpers::default());
+        let rules = PlacingRules { one_node: true, ..PlacingRules::default() };
+        let range = || PlacedMemory::new(bound, len, node, &rules);
         let (from, to) = spent.on(|spent| &mut spent.allocate_ns, || Ok::<_, Failure>((range()?, range()?)))?;
         self.memory = Some((allocation, from, to));
         Ok(true)

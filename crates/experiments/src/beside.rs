@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use device::PlatformKind;
-use engine::{Helpers, Joined, Order, Suite, Worker};
+use engine::{Joined, Order, PlacingRules, Suite, Worker};
 use hostmem::MemorySuite;
 use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Plan, RankPlan, RowsBy, rows};
@@ -38,8 +38,7 @@ pub struct Beside {
     /// How many threads each row has.
     counts: Vec<usize>,
     range: usize,
-    one_node: bool,
-    helpers: Helpers,
+    rules: PlacingRules,
 }
 
 impl Beside {
@@ -82,8 +81,8 @@ impl Beside {
             format!("the ranges of the traffic on it need {bytes}; ask for a smaller --range or fewer --beside-cpus")
         })?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
-        let (one_node, helpers) = (topology.machine_has_one_node(), Helpers(topology.allowed.pus.clone()));
-        Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, one_node, helpers })
+        let rules = PlacingRules::on(topology, config.huge_pages);
+        Ok(Self { config, rank: RankPlan { rank: 0, ..rank }, traffic, threads, counts, range, rules })
     }
 
     /// The figures to be taken, in words.
@@ -106,14 +105,8 @@ impl Beside {
         let node = self.rank.memory_node;
         let copies = pingpong::CopyCase::all(&self.config);
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
-        let copying = CopySuite::of(
-            &self.config,
-            std::slice::from_ref(&self.rank),
-            &list,
-            &found.platform,
-            self.helpers.clone(),
-            self.one_node,
-        );
+        let copying =
+            CopySuite::of(&self.config, std::slice::from_ref(&self.rank), &list, &found.platform, self.rules.clone());
         let traffic = |count: &usize| hostmem::TrafficCase {
             access: self.traffic,
             bytes: self.range,
@@ -123,9 +116,7 @@ impl Beside {
             pace: None,
         };
         let accesses: Vec<hostmem::TrafficCase> = self.counts.iter().map(traffic).collect();
-        let (seed, huge_pages) = (self.config.seed, self.config.huge_pages);
-        let reading =
-            MemorySuite::new(accesses.clone(), &self.threads, seed, huge_pages, self.one_node, self.helpers.clone());
+        let reading = MemorySuite::new(accesses.clone(), &self.threads, self.config.seed, self.rules.clone());
         let mut joined = Joined::new(vec![
             (Arc::new(copying) as Arc<dyn Suite>, 1),
             (Arc::new(reading) as Arc<dyn Suite>, self.threads.len()),

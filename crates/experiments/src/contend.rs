@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use device::PlatformKind;
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, TimingChoice};
 use placement::{Membind, Plan, Request, Target, TargetId};
 use report::matrix::{Compares, Matrix, MatrixRow};
@@ -98,7 +98,7 @@ impl Contend {
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
-        let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
+        let rules = PlacingRules::on(topology, config.huge_pages);
         let (mut list, mut figures) = (Vec::new(), Figures::default());
         for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
@@ -108,7 +108,7 @@ impl Contend {
                 list.push((copy, Cells::Members(row.ranks.clone())));
             }
         }
-        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
+        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, rules);
         Experiment {
             known: Beforehand::default(),
             command: "contend",

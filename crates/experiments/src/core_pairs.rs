@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Amount, EngineConfig, Order, Worker};
+use engine::{Amount, EngineConfig, Order, PlacingRules, Worker};
 use hostmem::LINE_BYTES;
 use placement::{Plan, RowsBy, rows};
 use report::Known;
@@ -127,7 +127,7 @@ impl CorePairs {
             pairs.iter().map(pair).collect(),
             &with_node,
             self.engine.seed,
-            topology.machine_has_one_node(),
+            &PlacingRules::on(topology, false),
         );
         let (mut figures, mut places) = (Figures::default(), Vec::new());
         for (at, (i, j)) in pairs.iter().enumerate() {

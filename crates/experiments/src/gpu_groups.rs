@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use device::PlatformKind;
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig};
 use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::matrix::{Compares, Matrix, MatrixRow};
@@ -212,7 +212,7 @@ impl GpuGroups {
         topology: &Topology,
         found: &FoundPlatform,
     ) -> Experiment {
-        let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
+        let rules = PlacingRules::on(topology, self.config.huge_pages);
         let (mut list, mut figures) = (Vec::new(), Figures::default());
         for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
@@ -222,7 +222,7 @@ impl GpuGroups {
                 list.push((copy, Cells::Members(set.gpus.clone())));
             }
         }
-        let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, helpers, one_node);
+        let suite = CopySuite::of(&self.config, &self.plan.ranks, &list, &found.platform, rules);
         Experiment {
             known: Beforehand::default(),
             command: "topo",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{MathLibrary, Platform};
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use kernels::{By, COPY_BYTES, GpuCase, GpuRound, GpuSuite, Kernel, Problem, RankPlace};
 use placement::{Row, Target, TargetId};
 use report::kernels::{COPIES, RESIDENT};
@@ -93,9 +93,9 @@ impl<'a> GpuKernels<'a> {
         let figures = self.places.figures(whats.iter().map(case));
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
-        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
+        let rules = PlacingRules::on(topology, config.huge_pages);
         let cases = gpu_cases(&whats, &self.places);
-        let suite = GpuSuite::new(cases, self.places.ranks(), (by, self.options.size), &found.platform, memory);
+        let suite = GpuSuite::new(cases, self.places.ranks(), (by, self.options.size), &found.platform, rules);
         let need = |bytes: &str| {
             format!("the kernels need {bytes} there; ask for a smaller --class or --size, or fewer --kernels")
         };

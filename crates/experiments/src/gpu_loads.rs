@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{EngineConfig, Helpers, Order, Suite};
+use engine::{EngineConfig, Order, PlacingRules, Suite};
 use kernels::RankPlace;
 use pingpong::{
     ANSWER_BYTES, AnswerCase, AnswerSuite, LOAD_LINE_BYTES, LOADS_A_KERNEL, LoadCase, LoadSuite, MOST_LOAD_LINES,
@@ -106,7 +106,7 @@ impl GpuLoads {
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let Self { engine, huge_pages, places, range, flags } = self;
-        let (workers, one_node) = (places.workers(), topology.machine_has_one_node());
+        let (workers, rules) = (places.workers(), PlacingRules::on(topology, huge_pages));
         let (suite, case): (Arc<dyn Suite>, _) = if flags {
             let case = |(place, target): (RankPlace, &Target)| AnswerCase {
                 rank: place.rank,
@@ -114,7 +114,7 @@ impl GpuLoads {
                 node: place.node,
             };
             let cases = places.each().map(case).collect();
-            (Arc::new(AnswerSuite::new(cases, &workers, &found.platform, one_node)), flags_case())
+            (Arc::new(AnswerSuite::new(cases, &workers, &found.platform, &rules)), flags_case())
         } else {
             let case = |(place, target): (RankPlace, &Target)| LoadCase {
                 rank: place.rank,
@@ -122,9 +122,8 @@ impl GpuLoads {
                 node: place.node,
                 bytes: range,
             };
-            let memory = (Helpers(topology.allowed.pus.clone()), one_node, huge_pages);
             let cases = places.each().map(case).collect();
-            let suite = LoadSuite::new(cases, workers.clone(), &found.platform, memory, engine.seed);
+            let suite = LoadSuite::new(cases, workers.clone(), &found.platform, rules, engine.seed);
             (Arc::new(suite), document_case(range))
         };
         let title = if flags { "cores and GPUs" } else { "host memory and GPUs" };

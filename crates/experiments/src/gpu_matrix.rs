@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use device::{CopyBy, Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{BY_KERNEL, Compares, Matrix};
@@ -239,12 +239,11 @@ impl GpuMatrix {
 
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
-        let helpers = Helpers(topology.allowed.pus.clone());
-        let one_node = topology.machine_has_one_node();
+        let rules = PlacingRules::on(topology, self.config.huge_pages);
         let loads = self.loads();
         let matrices = self.engines.iter().enumerate().map(|(at, by)| self.matrix(*by, at, topology, found)).collect();
         let Self { config, ranks, places, copies, figures, load_range, .. } = self;
-        let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, helpers.clone(), one_node);
+        let copying = CopySuite::of(&config, &ranks, &copies, &found.platform, rules.clone());
         let workers = pingpong::workers(&ranks);
         let experiment = Experiment {
             known: Beforehand::default(),
@@ -259,8 +258,7 @@ impl GpuMatrix {
         };
         let Some(range) = load_range else { return experiment };
         let list = loads.iter().map(|(load, _)| *load).collect();
-        let memory = (helpers, one_node, config.huge_pages);
-        let loading = LoadSuite::new(list, workers, &found.platform, memory, config.seed);
+        let loading = LoadSuite::new(list, workers, &found.platform, rules, config.seed);
         let at: Vec<(usize, usize)> = loads.iter().map(|(load, place)| (load.rank, *place)).collect();
         let mut experiment = experiment.with_loads(Arc::new(loading), &gpu_loads::document_case(range), &at);
         experiment.asked.sizes.dedup();

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Amount, EngineConfig, Helpers, Joined, Order, RunState, Suite, Worker};
+use engine::{Amount, EngineConfig, Joined, Order, PlacingRules, RunState, Suite, Worker};
 use hostmem::{BURST_BYTES, LINE_BYTES, MemorySuite, Pace};
 use placement::{Plan, RankPlan, Row, RowPlace};
 use report::matrix::{Compares, Matrix, MatrixRow};
@@ -57,9 +57,7 @@ pub struct Loaded {
     chased: usize,
     streamed: usize,
     engine: EngineConfig,
-    huge_pages: bool,
-    one_node: bool,
-    helpers: Helpers,
+    rules: PlacingRules,
 }
 
 impl Loaded {
@@ -98,12 +96,10 @@ impl Loaded {
             traffic,
             rows,
             engine: measuring.engine(),
-            huge_pages: measuring.huge_pages,
             chased: memory_range::chase(chased.max(64 * LINE_BYTES as u64), LINE_BYTES, hostmem::MOST_LINES)?,
             streamed: memory_range::whole(streamed.max(BURST_BYTES as u64), LINE_BYTES)?,
             curves,
-            one_node: topology.machine_has_one_node(),
-            helpers: Helpers(topology.allowed.pus.clone()),
+            rules: PlacingRules::on(topology, measuring.huge_pages),
         };
         loaded.engine.max_time = config::time_for(&args.measuring, loaded.figures());
         loaded.budget(topology)?;
@@ -201,7 +197,7 @@ impl Loaded {
     }
 
     fn suite(&self, cases: Vec<hostmem::TrafficCase>, workers: &[Worker]) -> MemorySuite {
-        MemorySuite::new(cases, workers, self.engine.seed, self.huge_pages, self.one_node, self.helpers.clone())
+        MemorySuite::new(cases, workers, self.engine.seed, self.rules.clone())
     }
 
     /// The run ahead: all traffic of each curve, without loads.
@@ -281,7 +277,7 @@ impl Loaded {
             places: Plan { ranks: self.places(topology), notes: Vec::new() },
             workers,
             engine: self.engine,
-            asked: RequestedSettings::of_cases(&figures.cases, self.huge_pages),
+            asked: RequestedSettings::of_cases(&figures.cases, self.rules.huge_pages),
             figures,
             matrices,
         }

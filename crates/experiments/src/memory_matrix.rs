@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{EngineConfig, Helpers, Order};
+use engine::{EngineConfig, Order, PlacingRules};
 use hostmem::{Access, LINE_BYTES, MemorySuite, TrafficCase};
 use placement::Row;
 use report::settings::{Direction, MemoryKind};
@@ -91,9 +91,8 @@ impl MemoryMatrix {
     }
 
     fn suite(&self, topology: &Topology) -> MemorySuite {
-        let (helpers, one_node) = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node());
-        let (cases, workers) = (self.cases.clone(), self.threads.all());
-        MemorySuite::new(cases, &workers, self.engine.seed, self.huge_pages, one_node, helpers)
+        let rules = PlacingRules::on(topology, self.huge_pages);
+        MemorySuite::new(self.cases.clone(), &self.threads.all(), self.engine.seed, rules)
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {

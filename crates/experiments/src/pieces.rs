@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::Helpers;
+use engine::PlacingRules;
 use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, TransferMethod};
 use pingpong::device_bytes;
 use placement::{Plan, Target, rows};
@@ -120,9 +120,9 @@ impl<'a> PieceSweep<'a> {
         let cases = gpu_cases(&whats, &self.places);
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
-        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
+        let rules = PlacingRules::on(topology, config.huge_pages);
         let suite =
-            GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, memory);
+            GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, rules);
         let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
         for RankPlace { node, .. } in self.places.ranks() {
             fits_on(topology, node, suite.bytes_on(node), need)?;

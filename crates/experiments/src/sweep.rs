@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
 use stats::units::parse_sizes;
@@ -83,10 +83,9 @@ impl Sweep {
     /// The experiment, on this platform.
     pub fn experiment(self, topology: &Topology, found: &FoundPlatform) -> Experiment {
         let Self { config, plan, copies } = self;
-        let helpers = Helpers(topology.allowed.pus.clone());
-        let one_node = topology.machine_has_one_node();
+        let rules = PlacingRules::on(topology, config.huge_pages);
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
-        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, helpers, one_node);
+        let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, rules);
         let mut figures = Figures::default();
         let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
         for (at, copy) in copies.iter().enumerate() {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Helpers, Order};
+use engine::{Order, PlacingRules};
 use kernels::{By, Kernel, ThreadCase, ThreadSuite};
 use placement::Row;
 use report::kernels::COPIES;
@@ -79,8 +79,8 @@ impl<'a> ThreadKernels<'a> {
         }
         let mut config = config::measuring(&self.options.measuring);
         config.max_time = self.max_time();
-        let memory = (Helpers(topology.allowed.pus.clone()), topology.machine_has_one_node(), config.huge_pages);
-        let suite = ThreadSuite::new(list, self.options.size, memory);
+        let rules = PlacingRules::on(topology, config.huge_pages);
+        let suite = ThreadSuite::new(list, self.options.size, rules);
         for node in &threads.nodes {
             fits_on(topology, *node, suite.bytes_on(*node), |bytes| {
                 let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";

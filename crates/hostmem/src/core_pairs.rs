@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Case, Failure, Helpers, ObservedPlacement, PageCheck, PlacedMemory, Site, Stage, Suite, TimeSpent, Trouble,
-    Work, Worker,
+    Bound, Case, Failure, ObservedPlacement, PageCheck, PlacedMemory, PlacingRules, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker,
 };
 use stats::random::{SplitMix64, mix};
 
@@ -33,14 +33,16 @@ pub struct CorePairSuite {
     /// The PU and the memory node of each rank that asks.
     places: BTreeMap<usize, (u32, u32)>,
     seed: u64,
-    one_node: bool,
+    rules: PlacingRules,
 }
 
 impl CorePairSuite {
-    /// These pairs; each worker with the node of its lines. `one_node`: the machine has one NUMA node only.
-    pub fn new(pairs: Vec<CorePair>, workers: &[(Worker, u32)], seed: u64, one_node: bool) -> Self {
+    /// These pairs; each worker with the node of its lines.
+    pub fn new(pairs: Vec<CorePair>, workers: &[(Worker, u32)], seed: u64, rules: &PlacingRules) -> Self {
         let places = workers.iter().map(|(worker, node)| (worker.rank, (worker.pu, *node))).collect();
-        Self { pairs, places, seed, one_node }
+        // Lines lie in pages of the usual size, which nobody has to help with.
+        let rules = PlacingRules { one_node: rules.one_node, ..PlacingRules::default() };
+        Self { pairs, places, seed, rules }
     }
 }
 
@@ -75,8 +77,7 @@ struct PairSite {
 impl PairSite {
     fn make_lines(&mut self, bound: &Bound, allocation: u32) -> Result<(), Failure> {
         self.lines = None;
-        let one_node = self.suite.one_node;
-        let memory = PlacedMemory::new(bound, RANGE_BYTES, self.node, false, one_node, &Helpers::default())?;
+        let memory = PlacedMemory::new(bound, RANGE_BYTES, self.node, &self.suite.rules)?;
         self.lines = Some((allocation, Arc::new(Lines::new(memory))));
         self.order.clear();
         Ok(())

@@ -195,7 +195,7 @@ impl Work for Handovers<'_> {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Helpers, PlacedMemory};
+    use engine::{PlacedMemory, PlacingRules};
 
     use super::*;
     use crate::lines::RANGE_BYTES;
@@ -210,7 +210,8 @@ mod tests {
         };
         let body = move || {
             let bound = Bound::to(first)?;
-            let memory = PlacedMemory::new(&bound, RANGE_BYTES, 0, false, true, &Helpers::default())?;
+            let memory =
+                PlacedMemory::new(&bound, RANGE_BYTES, 0, &PlacingRules { one_node: true, ..PlacingRules::default() })?;
             let lines = Arc::new(Lines::new(memory));
             let other = Answerer::start(second, Arc::clone(&lines))?;
             test(&lines, &other, second);
@@ -257,7 +258,9 @@ mod tests {
     fn a_pu_that_is_not_there_is_a_failure() -> Result<(), Failure> {
         on_two_pus(|_, _, _| {
             let bound = Bound::to(ObservedPlacement::thread().expect("a look").pu).expect("bound");
-            let memory = PlacedMemory::new(&bound, RANGE_BYTES, 0, false, true, &Helpers::default()).expect("memory");
+            let memory =
+                PlacedMemory::new(&bound, RANGE_BYTES, 0, &PlacingRules { one_node: true, ..PlacingRules::default() })
+                    .expect("memory");
             let missing = Answerer::start(8000, Arc::new(Lines::new(memory))).err();
             assert!(missing.is_some_and(|failure| failure.stage == Stage::Bind));
         })

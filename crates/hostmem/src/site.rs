@@ -46,8 +46,7 @@ impl MemorySite {
     }
 
     fn range(&self, bound: &Bound, setup: &Setup, spent: &mut TimeSpent) -> Result<PlacedMemory, Failure> {
-        let MemorySuite { huge_pages, one_node, helpers, .. } = &*self.suite;
-        let allocate = || PlacedMemory::new(bound, setup.bytes, setup.node, *huge_pages, *one_node, helpers);
+        let allocate = || PlacedMemory::new(bound, setup.bytes, setup.node, &self.suite.rules);
         spent.on(|spent| &mut spent.allocate_ns, allocate)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Helpers, Worker};
+use engine::{PlacingRules, Worker};
 
 use crate::case::{Access, TrafficCase};
 
@@ -25,21 +25,12 @@ pub struct MemorySuite {
     pub(crate) setup_of: Vec<usize>,
     pub(crate) pus: BTreeMap<usize, u32>,
     pub(crate) seed: u64,
-    pub(crate) huge_pages: bool,
-    pub(crate) one_node: bool,
-    pub(crate) helpers: Helpers,
+    pub(crate) rules: PlacingRules,
 }
 
 impl MemorySuite {
-    /// These cases by these ranks. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
-    pub fn new(
-        cases: Vec<TrafficCase>,
-        workers: &[Worker],
-        seed: u64,
-        huge_pages: bool,
-        one_node: bool,
-        helpers: Helpers,
-    ) -> Self {
+    /// These cases by these ranks.
+    pub fn new(cases: Vec<TrafficCase>, workers: &[Worker], seed: u64, rules: PlacingRules) -> Self {
         let mut setups: Vec<Setup> = Vec::new();
         let mut setup_of = Vec::new();
         for case in &cases {
@@ -57,7 +48,7 @@ impl MemorySuite {
             setup_of.push(at);
         }
         let pus = workers.iter().map(|worker| (worker.rank, worker.pu)).collect();
-        Self { cases, setups, setup_of, pus, seed, huge_pages, one_node, helpers }
+        Self { cases, setups, setup_of, pus, seed, rules }
     }
 
     /// The most memory that `node` must have at one time, bytes: ranges of ranks at once, and the chains, which are kept.
@@ -97,7 +88,7 @@ mod tests {
             case(Access::Load, 0, &[2], 1000),
             case(Access::Read, 1, &[0], 7),
         ];
-        let suite = MemorySuite::new(cases, &[], 1, true, true, Helpers::default());
+        let suite = MemorySuite::new(cases, &[], 1, PlacingRules::default());
         assert_eq!(suite.setups.len(), 5, "read and copy of the same ranks share their ranges");
         assert_eq!((suite.bytes_on(0), suite.bytes_on(1), suite.bytes_on(2)), (2 * 20 + 100 + 2000, 7, 0));
     }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
-    Bound, Case, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, no_memory,
+    Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite,
+    TimeSpent, Trouble, Work, Worker, no_memory,
 };
 use pingpong::{Devices, Want, allocate, allocating, failure};
 use placement::TargetId;
@@ -21,7 +21,7 @@ use topo::gpu_condition::GpuConditions;
 use crate::case::{GpuCase, GpuRound};
 use crate::compute::{COPY_BYTES, Compute};
 use crate::kernel::{By, Kernel};
-use crate::made::{self, Made, Shelf};
+use crate::made::{self, Made};
 use crate::pieces::TransferMethod;
 use crate::problem::{Layout, Problem};
 use crate::program::PIECES;
@@ -34,31 +34,28 @@ pub struct GpuSuite {
     cases: Vec<GpuCase>,
     places: Vec<RankPlace>,
     made: BTreeMap<Kernel, Arc<Made>>,
-    /// Where inputs are kept, if they are, and their bytes.
-    shelf: Option<Shelf>,
+    /// The node where inputs are kept, if they are, and their bytes.
+    shelf: Option<u32>,
     kept_bytes: usize,
     platform: Arc<dyn Platform>,
-    helpers: Helpers,
-    one_node: bool,
-    huge_pages: bool,
+    rules: PlacingRules,
 }
 
 impl GpuSuite {
-    /// These cases by these ranks, with problems of this size by that. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    /// These cases by these ranks, with problems of this size by that.
     pub fn new(
         cases: Vec<GpuCase>,
         places: Vec<RankPlace>,
         (by, size): (By, ProblemSize),
         platform: &Arc<dyn Platform>,
-        (helpers, one_node, huge_pages): (Helpers, bool, bool),
+        rules: PlacingRules,
     ) -> Self {
         let kernels = cases.iter().filter_map(|case| case.what.kernel());
         let made = |kernel: Kernel| (kernel, Arc::new(Made::new(kernel.problem(by, size))));
         let made: BTreeMap<_, _> = kernels.map(made).collect();
         let kept_bytes = made::kept_bytes(made.values().map(|made| &made.problem));
-        let first = places.first().filter(|_| kept_bytes > 0);
-        let shelf = first.map(|place| Shelf { node: place.node, one_node, huge_pages });
-        Self { cases, places, made, shelf, kept_bytes, platform: Arc::clone(platform), helpers, one_node, huge_pages }
+        let shelf = places.first().filter(|_| kept_bytes > 0).map(|place| place.node);
+        Self { cases, places, made, shelf, kept_bytes, platform: Arc::clone(platform), rules }
     }
 
     /// A problem that is measured.
@@ -88,7 +85,7 @@ impl GpuSuite {
 
     /// The host memory that a node must have, bytes.
     pub fn bytes_on(&self, node: u32) -> u64 {
-        let kept = self.shelf.filter(|shelf| shelf.node == node).map_or(0, |_| self.kept_bytes);
+        let kept = if self.shelf == Some(node) { self.kept_bytes } else { 0 };
         (self.places.iter().filter(|place| place.node == node).count() * self.host_bytes() + kept) as u64
     }
 
@@ -172,15 +169,8 @@ impl GpuSite {
             // Freed before as much again is allocated.
             other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
         }
-        let GpuSuite { helpers, one_node, huge_pages, .. } = &*self.suite;
-        let want = Want {
-            kind: MemoryKind::Pinned,
-            len: self.suite.host_bytes(),
-            node: self.place.node,
-            huge_pages: *huge_pages,
-            one_node: *one_node,
-        };
-        let memory = allocate(bound, self.devices.open(target)?, &want, helpers, spent)?;
+        let want = Want { kind: MemoryKind::Pinned, len: self.suite.host_bytes(), node: self.place.node };
+        let memory = allocate(bound, self.devices.open(target)?, &want, &self.suite.rules, spent)?;
         Ok((Idle { memory, allocation, holds: None }, true))
     }
 }
@@ -207,7 +197,7 @@ impl Site for GpuSite {
         let (Idle { mut memory, mut holds, .. }, fresh) = self.need(bound, target, allocation, spent)?;
         if let Some(made) = made.as_ref().filter(|_| holds != what.kernel()) {
             let input = &mut memory.bytes_mut()[..made.problem.layout().input];
-            made.lay_out(bound, input, self.suite.shelf, &self.suite.helpers, spent)?;
+            made.lay_out(bound, input, self.suite.shelf, &self.suite.rules, spent)?;
             holds = what.kernel();
         }
         // A copy leaves its own bytes there.
@@ -256,11 +246,11 @@ impl Site for GpuSite {
                 held.computer.can_batch().map_err(Trouble::Skipped)?;
             }
             let Held { computer, laid, .. } = held;
-            return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.helpers, pass))));
+            return Ok(Box::new(Sending::new(&mut **computer, pieces, laid, (&self.suite.rules.helpers, pass))));
         }
         let timing = self.devices.timing(target);
         let made = what.kernel().and_then(|kernel| self.suite.made.get(&kernel)).cloned();
-        let made = (made, &self.suite.helpers);
+        let made = (made, &self.suite.rules.helpers);
         Ok(Box::new(Compute::new(&mut *held.computer, what, made, (timing, pass))))
     }
 }

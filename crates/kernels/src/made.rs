@@ -4,24 +4,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Bound, Failure, Helpers, PlacedMemory, TimeSpent};
+use engine::{Bound, Failure, Helpers, PlacedMemory, PlacingRules, TimeSpent};
 
 use crate::problem::{Problem, WrongNumber};
 use crate::proven::Proven;
 
 /// Inputs are kept where all of a run's are at most so much; larger ones are made anew whenever they are needed.
 const MOST_KEPT_BYTES: usize = 4 << 30;
-
-/// Where inputs are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shelf {
-    /// The NUMA node, OS index.
-    pub node: u32,
-    /// Whether the machine has no other.
-    pub one_node: bool,
-    /// Whether with huge pages.
-    pub huge_pages: bool,
-}
 
 /// How many bytes of these problems' inputs are kept: all of them or none.
 pub(crate) fn kept_bytes<'a>(problems: impl Iterator<Item = &'a Arc<dyn Problem>>) -> usize {
@@ -41,7 +30,7 @@ impl Made {
         Self { problem, input: Mutex::default(), proven: Proven::default() }
     }
 
-    /// Writes the input into host memory; `shelf` says where it is kept, if it is.
+    /// Writes the input into host memory; `shelf`: the NUMA node where it is kept, if it is.
     ///
     /// # Errors
     /// The memory that keeps it could not be had.
@@ -49,13 +38,13 @@ impl Made {
         &self,
         bound: &Bound,
         into: &mut [u8],
-        shelf: Option<Shelf>,
-        helpers: &Helpers,
+        shelf: Option<u32>,
+        rules: &PlacingRules,
         spent: &mut TimeSpent,
     ) -> Result<(), Failure> {
-        let make =
-            |into: &mut [u8]| helpers.share(into, self.problem.fill_grain(), |at, part| self.problem.fill(at, part));
-        let Some(Shelf { node, one_node, huge_pages }) = shelf else {
+        let (helpers, grain) = (&rules.helpers, self.problem.fill_grain());
+        let make = |into: &mut [u8]| helpers.share(into, grain, |at, part| self.problem.fill(at, part));
+        let Some(node) = shelf else {
             spent.on(|spent| &mut spent.lay_out_ns, || make(into));
             return Ok(());
         };
@@ -63,7 +52,7 @@ impl Made {
         let input = match &mut *kept {
             Some(input) => input,
             none => {
-                let place = || PlacedMemory::new(bound, into.len(), node, huge_pages, one_node, helpers);
+                let place = || PlacedMemory::new(bound, into.len(), node, rules);
                 let mut input = spent.on(|spent| &mut spent.allocate_ns, place)?;
                 spent.on(|spent| &mut spent.lay_out_ns, || make(input.bytes_mut()));
                 none.insert(input)
@@ -94,13 +83,13 @@ mod tests {
     fn an_input_that_is_kept_is_the_one_that_is_made_anew() -> Result<(), Failure> {
         let pu = sys::affinity::current_pu().map_err(|e| Failure::system(engine::Stage::Bind, "getcpu", &e, ""))?;
         let bind = move || {
-            let (bound, helpers, mut spent) = (Bound::to(pu)?, Helpers::default(), TimeSpent::default());
+            let rules = PlacingRules { one_node: true, ..PlacingRules::default() };
+            let (bound, mut spent) = (Bound::to(pu)?, TimeSpent::default());
             let made = Made::new(Kernel::Spmv.problem(By::Thread, ProblemSize::Class(1)));
             let mut inputs = [0_u64, 1, 2].map(|byte| vec![byte; made.problem.layout().input.div_ceil(8)]);
-            let shelf = Shelf { node: 0, one_node: true, huge_pages: false };
-            for (input, shelf) in inputs.iter_mut().zip([None, Some(shelf), Some(shelf)]) {
+            for (input, shelf) in inputs.iter_mut().zip([None, Some(0), Some(0)]) {
                 let input = &mut bytemuck::cast_slice_mut(input)[..made.problem.layout().input];
-                made.lay_out(&bound, input, shelf, &helpers, &mut spent)?;
+                made.lay_out(&bound, input, shelf, &rules, &mut spent)?;
             }
             let [anew, kept, again] =
                 inputs.map(|input| bytemuck::cast_slice::<u64, u8>(&input)[..made.problem.layout().input].to_vec());

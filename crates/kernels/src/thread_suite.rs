@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{
-    Bound, Case, Failure, Helpers, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
-    Timing, Trouble, Work, Worker, no_memory,
+    Bound, Case, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules, Site, Suite,
+    TimeSpent, Timing, Trouble, Work, Worker, no_memory,
 };
 
 use crate::case::ThreadCase;
@@ -17,20 +17,14 @@ use crate::size::ProblemSize;
 pub struct ThreadSuite {
     cases: Vec<ThreadCase>,
     problems: BTreeMap<Kernel, Arc<dyn Problem>>,
-    helpers: Helpers,
-    one_node: bool,
-    huge_pages: bool,
+    rules: PlacingRules,
 }
 
 impl ThreadSuite {
-    /// These cases, with problems of this size. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
-    pub fn new(
-        cases: Vec<ThreadCase>,
-        size: ProblemSize,
-        (helpers, one_node, huge_pages): (Helpers, bool, bool),
-    ) -> Self {
+    /// These cases, with problems of this size.
+    pub fn new(cases: Vec<ThreadCase>, size: ProblemSize, rules: PlacingRules) -> Self {
         let problems = cases.iter().map(|case| (case.kernel, case.kernel.problem(By::Thread, size))).collect();
-        Self { cases, problems, helpers, one_node, huge_pages }
+        Self { cases, problems, rules }
     }
 
     /// A problem that is measured.
@@ -85,9 +79,7 @@ impl Site for ThreadSite {
         if fresh {
             // Freed before as much again is allocated.
             self.held = None;
-            let ThreadSuite { helpers, one_node, huge_pages, .. } = &*self.suite;
-            let len = self.suite.thread_bytes();
-            let make = || PlacedMemory::new(bound, len, node, *huge_pages, *one_node, helpers);
+            let make = || PlacedMemory::new(bound, self.suite.thread_bytes(), node, &self.suite.rules);
             let memory = spent.on(|spent| &mut spent.allocate_ns, make)?;
             self.held = Some(Held { memory, node, allocation, holds: None });
         }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use device::{Computer, Device, DeviceError, MemoryKind, RoundStep};
-use engine::{Bound, Helpers, PlacedMemory, clock};
+use engine::{Bound, PlacedMemory, PlacingRules, clock};
 use kernels::jacobi::{Cell, Field, Precision, launch, program};
 
 use crate::fault::LaplaceFault;
@@ -98,10 +98,10 @@ impl GpuFields {
         device: &dyn Device,
         share: RowShare,
         node: u32,
-        one_node: bool,
+        rules: &PlacingRules,
     ) -> Result<Self, LaplaceFault> {
         let layout = Layout::new(share.field);
-        let memory = PlacedMemory::new(bound, layout.window, node, true, one_node, &Helpers::default())?;
+        let memory = PlacedMemory::new(bound, layout.window, node, rules)?;
         let memory = device.adopt(MemoryKind::Pinned, Box::new(memory.into_mapping()))?;
         let computer = device.computer(program(), memory, layout.bytes())?;
         Ok(Self { computer, layout, share, second: false, word: 0, starts: 0, iterations: 0 })

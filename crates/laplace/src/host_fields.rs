@@ -1,6 +1,6 @@
 //! A rank's two fields in the memory of its NUMA node, and iterations by its own thread.
 
-use engine::{Bound, Failure, Helpers, PlacedMemory, clock};
+use engine::{Bound, Failure, PlacedMemory, PlacingRules, clock};
 use kernels::jacobi::{Cell, Precision, step};
 
 use crate::fault::LaplaceFault;
@@ -32,14 +32,8 @@ impl HostFields {
     ///
     /// # Errors
     /// The kernel refused.
-    pub(crate) fn new(
-        bound: &Bound,
-        share: RowShare,
-        node: u32,
-        one_node: bool,
-        helpers: &Helpers,
-    ) -> Result<Self, Failure> {
-        let memory = PlacedMemory::new(bound, 2 * share.field.bytes(), node, true, one_node, helpers)?;
+    pub(crate) fn new(bound: &Bound, share: RowShare, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
+        let memory = PlacedMemory::new(bound, 2 * share.field.bytes(), node, rules)?;
         Ok(Self { memory, share, second: false, iterations: 0 })
     }
 
@@ -136,7 +130,8 @@ mod tests {
     fn fields(grid: LaplaceGrid, precision: Precision) -> Result<HostFields, Failure> {
         let pu = ObservedPlacement::thread()?.pu;
         let share = RowShare::new(grid, precision, 0, 1);
-        HostFields::new(&Bound::to(pu)?, share, 0, true, &Helpers::default())
+        let rules = PlacingRules { one_node: true, huge_pages: true, ..PlacingRules::default() };
+        HostFields::new(&Bound::to(pu)?, share, 0, &rules)
     }
 
     #[test]

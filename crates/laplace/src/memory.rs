@@ -1,7 +1,7 @@
 //! One rank's memory: the fields on its host and on its GPU that the ways of a launch need, and how many bytes they are.
 
 use device::Device;
-use engine::{Bound, Helpers, ObservedPlacement, PageCheck, PagesPerNode};
+use engine::{Bound, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules};
 
 use crate::fault::LaplaceFault;
 use crate::gpu_fields::{GpuFields, bytes_of};
@@ -34,14 +34,14 @@ impl LaplaceMemory {
     pub fn new(
         bound: &Bound,
         device: Option<&dyn Device>,
-        (place, one_node): ([u32; 2], bool),
+        place: [u32; 2],
         share: RowShare,
         variants: &[WayVariant],
-        helpers: &Helpers,
+        rules: &PlacingRules,
     ) -> Result<Self, LaplaceFault> {
         let needs = |gpu: bool| variants.iter().any(|variant| variant.way.has_gpu() == gpu);
-        let host = needs(false).then(|| HostFields::new(bound, share, place[1], one_node, helpers)).transpose()?;
-        let gpu = device.filter(|_| needs(true)).map(|device| GpuFields::new(bound, device, share, place[1], one_node));
+        let host = needs(false).then(|| HostFields::new(bound, share, place[1], rules)).transpose()?;
+        let gpu = device.filter(|_| needs(true)).map(|device| GpuFields::new(bound, device, share, place[1], rules));
         Ok(Self { host, gpu: gpu.transpose()?, share, place })
     }
 

@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 
 use device::Device;
-use engine::{Bound, Helpers};
+use engine::{Bound, PlacingRules};
 use experiments::backends::FoundPlatform;
 use experiments::document::rank_part::{Local, RankPart};
 use experiments::supervised::{RankLocation, RankSession, SessionMessage, place_on_node};
@@ -126,9 +126,8 @@ impl LaplaceSession<'_> {
             device: device_room.map(|memory| [memory.total_bytes, memory.free_bytes]),
         };
         fits(self.session.kind, ranks, rank, variants, &room)?;
-        let place = ([self.plan.pu, self.plan.memory_node], self.topology.machine_has_one_node());
-        let helpers = Helpers(self.topology.allowed.pus.clone());
-        let memory = LaplaceMemory::new(bound, device, place, share, variants, &helpers).map_err(Fault::no_result)?;
+        let (place, rules) = ([self.plan.pu, self.plan.memory_node], PlacingRules::on(self.topology, true));
+        let memory = LaplaceMemory::new(bound, device, place, share, variants, &rules).map_err(Fault::no_result)?;
         let machine = topo::environment::probe();
         let (node, hosts) = (ranks[rank].node, hosts(ranks));
         let plan = Plan { ranks: vec![RankPlan { rank, ..self.plan.clone() }], notes: Vec::new() };

@@ -2,7 +2,7 @@
 //! what is received.
 
 use device::{Buffer, Device, MemoryKind, PeerCopier};
-use engine::{Bound, Helpers, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory};
+use engine::{Bound, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules};
 
 use crate::fault::ExchangeFault;
 
@@ -33,8 +33,8 @@ impl MessageMemory {
         bytes: usize,
     ) -> Result<Self, ExchangeFault> {
         let half = bytes.clamp(1, usize::MAX / 4).next_multiple_of(ALIGN);
-        let helpers = Helpers::default();
-        let place = || PlacedMemory::new(bound, 2 * half, node, true, one_node, &helpers);
+        let rules = PlacingRules { one_node, huge_pages: true, ..PlacingRules::default() };
+        let place = || PlacedMemory::new(bound, 2 * half, node, &rules);
         let host = place()?;
         let device = match device {
             None => None,

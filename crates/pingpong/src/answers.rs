@@ -11,7 +11,7 @@ use std::sync::Arc;
 use device::answerer::QUESTION_BYTES;
 use device::{Answerer, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Suite, TimeSpent, Timing,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Suite, TimeSpent, Timing,
     Trouble, Work, Worker, no_memory,
 };
 use placement::TargetId;
@@ -44,14 +44,16 @@ pub struct AnswerSuite {
     cases: Vec<AnswerCase>,
     pus: BTreeMap<usize, u32>,
     platform: Arc<dyn Platform>,
-    one_node: bool,
+    rules: PlacingRules,
 }
 
 impl AnswerSuite {
-    /// These cases by these ranks. `one_node`: the machine has one NUMA node only.
-    pub fn new(cases: Vec<AnswerCase>, workers: &[Worker], platform: &Arc<dyn Platform>, one_node: bool) -> Self {
+    /// These cases by these ranks.
+    pub fn new(cases: Vec<AnswerCase>, workers: &[Worker], platform: &Arc<dyn Platform>, rules: &PlacingRules) -> Self {
         let pus = workers.iter().map(|worker| (worker.rank, worker.pu)).collect();
-        Self { cases, pus, platform: Arc::clone(platform), one_node }
+        // A page of flags is no huge one, and nobody has to help with it.
+        let rules = PlacingRules { one_node: rules.one_node, ..PlacingRules::default() };
+        Self { cases, pus, platform: Arc::clone(platform), rules }
     }
 }
 
@@ -122,9 +124,8 @@ impl Site for AnswerSite {
         if fresh || self.page.is_none() {
             self.page = None;
             let device = self.devices.open(target)?;
-            let one_node = self.suite.one_node;
-            let want = Want { kind: MemoryKind::Pinned, len: PAGE_BYTES, node, huge_pages: false, one_node };
-            let memory = Some(host_range::allocate(bound, device, &want, &Helpers::default(), spent)?);
+            let want = Want { kind: MemoryKind::Pinned, len: PAGE_BYTES, node };
+            let memory = Some(host_range::allocate(bound, device, &want, &self.suite.rules, spent)?);
             self.page = Some(Page { node, allocation, blocks: 0, memory });
         }
         let memory = self.page.as_mut().and_then(|page| page.memory.take()).ok_or_else(no_memory)?;

@@ -1,7 +1,7 @@
 //! One host range of a rank: placed on its node and pinned as asked.
 
 use device::{Device, HostMemory, MemoryKind};
-use engine::{Bound, Failure, Helpers, PlacedMemory, TimeSpent, with_memory_policy};
+use engine::{Bound, Failure, PlacedMemory, PlacingRules, TimeSpent, with_memory_policy};
 
 use crate::fault::allocating;
 
@@ -14,10 +14,6 @@ pub struct Want {
     pub len: usize,
     /// The node it is to lie on.
     pub node: u32,
-    /// Whether it may use huge pages.
-    pub huge_pages: bool,
-    /// Whether the machine has one node only.
-    pub one_node: bool,
 }
 
 /// Allocates, places and pins one range.
@@ -28,14 +24,14 @@ pub fn allocate(
     bound: &Bound,
     device: &dyn Device,
     want: &Want,
-    helpers: &Helpers,
+    rules: &PlacingRules,
     spent: &mut TimeSpent,
 ) -> Result<Box<dyn HostMemory>, Failure> {
     if want.kind == MemoryKind::PinnedDriver {
         return spent.on(
             |spent| &mut spent.pin_ns,
             || {
-                with_memory_policy(bound, want.node, want.one_node, || {
+                with_memory_policy(bound, want.node, rules.one_node, || {
                     let mut memory = device.allocate_pinned(want.len).map_err(allocating)?;
                     memory.bytes_mut().fill(0);
                     Ok(memory)
@@ -43,9 +39,6 @@ pub fn allocate(
             },
         );
     }
-    let placed = spent.on(
-        |spent| &mut spent.allocate_ns,
-        || PlacedMemory::new(bound, want.len, want.node, want.huge_pages, want.one_node, helpers),
-    )?;
+    let placed = spent.on(|spent| &mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
     spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating))
 }

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use device::{Chaser, HostMemory, MemoryKind, Platform};
 use engine::{
-    Bound, Failure, Helpers, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent, Trouble,
-    Work, Worker, no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite, TimeSpent,
+    Trouble, Work, Worker, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -42,22 +42,20 @@ pub struct LoadSuite {
     cases: Vec<LoadCase>,
     workers: Vec<Worker>,
     platform: Arc<dyn Platform>,
-    helpers: Helpers,
-    one_node: bool,
-    huge_pages: bool,
+    rules: PlacingRules,
     seed: u64,
 }
 
 impl LoadSuite {
-    /// These cases by these ranks. `one_node`: the machine has one NUMA node only; `helpers`: PUs that may help to touch memory.
+    /// These cases by these ranks.
     pub fn new(
         cases: Vec<LoadCase>,
         workers: Vec<Worker>,
         platform: &Arc<dyn Platform>,
-        (helpers, one_node, huge_pages): (Helpers, bool, bool),
+        rules: PlacingRules,
         seed: u64,
     ) -> Self {
-        Self { cases, workers, platform: Arc::clone(platform), helpers, one_node, huge_pages, seed }
+        Self { cases, workers, platform: Arc::clone(platform), rules, seed }
     }
 
     /// The most memory that `node` must have at one time, bytes: each rank has one range.
@@ -136,11 +134,10 @@ impl LoadSite {
         if fresh {
             // Freed before as much again is allocated.
             spent.on(|spent| &mut spent.allocate_ns, || self.range = None);
-            let LoadSuite { helpers, one_node, huge_pages, seed, .. } = &*self.suite;
+            let LoadSuite { rules, seed, .. } = &*self.suite;
             let device = self.devices.open(target)?;
-            let kind = MemoryKind::Pinned;
-            let want = Want { kind, len: bytes, node, huge_pages: *huge_pages, one_node: *one_node };
-            let mut memory = host_range::allocate(bound, device, &want, helpers, spent)?;
+            let want = Want { kind: MemoryKind::Pinned, len: bytes, node };
+            let mut memory = host_range::allocate(bound, device, &want, rules, spent)?;
             let seed = stats::random::mix(seed ^ stats::random::mix(u64::from(allocation) + 1));
             let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed))?;
             let memory = Some(memory);

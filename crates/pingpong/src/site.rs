@@ -84,11 +84,9 @@ impl CopySite {
             // Freed before as much again is allocated.
             other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
         }
-        let (helpers, one_node, huge_pages) =
-            (self.suite.helpers.clone(), self.suite.one_node, self.suite.config.huge_pages);
         let device = self.devices.open(cell.target)?;
-        let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node, huge_pages, one_node };
-        let mut range = || host_range::allocate(bound, device, &want, &helpers, spent);
+        let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node };
+        let mut range = || host_range::allocate(bound, device, &want, &self.suite.rules, spent);
         let source = ranges.source.then(&mut range).transpose()?;
         let destination = ranges.destination.then(&mut range).transpose()?;
         Ok((HostPair { source, destination }, None))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use device::{Direction, MemoryKind, Platform};
-use engine::{Helpers, Worker};
+use engine::{PlacingRules, Worker};
 use placement::{RankPlan, TargetId};
 
 use crate::case::CopyCase;
@@ -41,8 +41,7 @@ pub struct CopySuite {
     pub(crate) platform: Arc<dyn Platform>,
     /// The ranks that live in this process's node, by number.
     plans: BTreeMap<usize, RankPlan>,
-    pub(crate) helpers: Helpers,
-    pub(crate) one_node: bool,
+    pub(crate) rules: PlacingRules,
     pub(crate) cases: Vec<CopyCase>,
     pub(crate) setups: Vec<Setup>,
     pub(crate) needs: Vec<Need>,
@@ -58,16 +57,9 @@ pub fn workers(plans: &[RankPlan]) -> Vec<Worker> {
 }
 
 impl CopySuite {
-    /// Every case of `config`, by each of these ranks in its own place. `helpers`: PUs that may help to touch memory; `one_node`: the
-    /// machine has one NUMA node only.
-    pub fn new(
-        config: &RunConfig,
-        plans: &[RankPlan],
-        platform: &Arc<dyn Platform>,
-        helpers: Helpers,
-        one_node: bool,
-    ) -> Self {
-        Self::over(config, plans, &[Cells::Own], platform, helpers, one_node)
+    /// Every case of `config`, by each of these ranks in its own place.
+    pub fn new(config: &RunConfig, plans: &[RankPlan], platform: &Arc<dyn Platform>, rules: PlacingRules) -> Self {
+        Self::over(config, plans, &[Cells::Own], platform, rules)
     }
 
     /// Every case of `config` for each of `cells`: the cases of the first, then those of the second, ….
@@ -76,29 +68,26 @@ impl CopySuite {
         plans: &[RankPlan],
         cells: &[Cells],
         platform: &Arc<dyn Platform>,
-        helpers: Helpers,
-        one_node: bool,
+        rules: PlacingRules,
     ) -> Self {
         let copies =
             cells.iter().flat_map(|cells| CopyCase::all(config).into_iter().map(move |case| (case, cells.clone())));
-        Self::of(config, plans, &copies.collect::<Vec<_>>(), platform, helpers, one_node)
+        Self::of(config, plans, &copies.collect::<Vec<_>>(), platform, rules)
     }
 
-    /// These copies, each by those who take part in it. Of `config` only what no copy says counts: the clock, huge pages, verifying, the seed.
+    /// These copies, each by those who take part in it. Of `config` only what no copy says counts: the clock, verifying, the seed.
     pub fn of(
         config: &RunConfig,
         plans: &[RankPlan],
         copies: &[(CopyCase, Cells)],
         platform: &Arc<dyn Platform>,
-        helpers: Helpers,
-        one_node: bool,
+        rules: PlacingRules,
     ) -> Self {
         let mut suite = Self {
             config: config.clone(),
             platform: Arc::clone(platform),
             plans: plans.iter().map(|plan| (plan.rank, plan.clone())).collect(),
-            helpers,
-            one_node,
+            rules,
             cases: Vec::new(),
             setups: Vec::new(),
             needs: Vec::new(),

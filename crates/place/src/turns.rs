@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use device::{Direction, Platform};
-use pingpong::{Cells, CopyCase, CopySuite, Enough, Helpers, Journal, RunEnd, RunState, Workers};
+use pingpong::{Cells, CopyCase, CopySuite, Enough, Journal, PlacingRules, RunEnd, RunState, Workers};
 use placement::{Plan, RankPlan};
 use ranks::{Communicator, Single};
 use report::place::Turn;
@@ -39,8 +39,8 @@ pub fn measure(
     let all: Vec<RankPlan> = plans.iter().flat_map(|plan| &plan.ranks).enumerate().map(numbered).collect();
     let members: Vec<Vec<usize>> = (0..plans.len()).map(|at| (at * ranks..(at + 1) * ranks).collect()).collect();
     let cells: Vec<Cells> = members.iter().cloned().map(Cells::Members).collect();
-    let helpers = Helpers(topology.allowed.pus.clone());
-    let suite = CopySuite::over(&config, &all, &cells, platform, helpers, topology.machine_has_one_node());
+    let rules = PlacingRules::on(topology, config.huge_pages);
+    let suite = CopySuite::over(&config, &all, &cells, platform, rules);
     let suite = Arc::new(suite.with_fresh_memory_each_pass());
     let workers = Workers::threads(pingpong::workers(&all), pingpong::clock::measure());
     let copies = suite.copies().to_vec();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pingpong::{CopySuite, Helpers, RunConfig, Workers};
+use pingpong::{CopySuite, PlacingRules, RunConfig, Workers};
 use placement::{Plan, RankPlan};
 use report::node::NodeFacts;
 use report::rank::Rank;
@@ -52,9 +52,8 @@ impl Local<'_> {
 
     /// The copies of `config` by the ranks of this node.
     pub fn suite(&self, config: &RunConfig) -> Arc<CopySuite> {
-        let helpers = Helpers(self.topology.allowed.pus.clone());
-        let one_node = self.topology.machine_has_one_node();
-        Arc::new(CopySuite::new(config, &self.plan.ranks, &self.found.platform, helpers, one_node))
+        let rules = PlacingRules::on(self.topology, config.huge_pages);
+        Arc::new(CopySuite::new(config, &self.plan.ranks, &self.found.platform, rules))
     }
 
     /// What a device of this node is called in the document.

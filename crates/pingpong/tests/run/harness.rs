@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use device::{CopyBy, Direction, MemoryKind};
 use pingpong::{
-    Amount, CopyCase, CopySuite, Helpers, Journal, Order, RankCase, RunConfig, RunState, TimingChoice, Workers,
+    Amount, CopyCase, CopySuite, Journal, Order, PlacingRules, RankCase, RunConfig, RunState, TimingChoice, Workers,
 };
 use placement::{Membind, Plan, Request, Target};
 use ranks::{Communicator, Single};
@@ -78,7 +78,7 @@ pub fn until_there_is_an_interval() -> Amount {
 }
 
 /// The PUs this process may use, as many as ranks; PUs are shared where there are too few.
-pub fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
+pub fn plan(ranks: usize) -> Result<(Plan, PlacingRules), Box<dyn Error>> {
     let topology = topo::read()?;
     let allowed: Vec<u32> = topology.allowed.pus.iter().collect();
     let pus = allowed.iter().copied().cycle().take(ranks).collect();
@@ -91,7 +91,8 @@ pub fn plan(ranks: usize) -> Result<(Plan, bool), Box<dyn Error>> {
         available: targets,
         membind: Membind::Local,
     };
-    Ok((placement::plan(&topology, &request)?, topology.machine_has_one_node()))
+    let rules = PlacingRules { one_node: topology.machine_has_one_node(), ..PlacingRules::default() };
+    Ok((placement::plan(&topology, &request)?, rules))
 }
 
 /// PUs this process may use.
@@ -110,7 +111,7 @@ pub fn run(faults: Vec<Vec<Fault>>, config: &RunConfig) -> Result<Done, Box<dyn 
 /// The same on a platform of one's own; the signal flag is set when `interrupts` says so of the state after a pass.
 pub fn run_with(mock: Mock, config: &RunConfig, interrupts: AfterPass) -> Result<Done, Box<dyn Error>> {
     let ranks = device::Platform::devices(&mock).len();
-    let (plan, one_node) = plan(ranks)?;
+    let (plan, rules) = plan(ranks)?;
     let state = Arc::clone(&mock.state);
     let pus = plan.ranks.iter().map(|rank| rank.pu).collect();
     let (done, over) = mpsc::channel();
@@ -121,7 +122,7 @@ pub fn run_with(mock: Mock, config: &RunConfig, interrupts: AfterPass) -> Result
         let timer = TimerFacts { resolution_ns: 1.0, cost_ns: 30.0 };
         let workers = Workers::threads(pingpong::workers(&plan.ranks), timer);
         let platform: Arc<dyn device::Platform> = Arc::new(mock);
-        let suite = Arc::new(CopySuite::new(&config, &plan.ranks, &platform, Helpers::default(), one_node));
+        let suite = Arc::new(CopySuite::new(&config, &plan.ranks, &platform, rules));
         let state = pingpong::lead(
             &config,
             workers,

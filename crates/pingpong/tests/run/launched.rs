@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pingpong::{CopySuite, Followed, Helpers, Journal, Order, RunConfig, RunEnd, RunState, Workers};
+use pingpong::{CopySuite, Followed, Journal, Order, PlacingRules, RunConfig, RunEnd, RunState, Workers};
 use placement::Plan;
 use ranks::{Communicator, Deadline, LocalWorld, Processes, World};
 use stats::flag::TimerFacts;
@@ -38,11 +38,11 @@ fn launch(
     config: &RunConfig,
     interrupts: bool,
 ) -> Result<Vec<Ended>, Box<dyn std::error::Error>> {
-    let (all, one_node) = plan(4)?;
+    let (all, rules) = plan(4)?;
     let (done, over) = mpsc::channel();
     for (world, faults) in LocalWorld::launch(&[2, 2]).into_iter().zip(faults.to_vec()) {
-        let (done, config, all) = (done.clone(), config.clone(), all.clone());
-        thread::spawn(move || drop(done.send(process(&world, faults, &config, &all, one_node, interrupts))));
+        let (done, config, all, rules) = (done.clone(), config.clone(), all.clone(), rules.clone());
+        thread::spawn(move || drop(done.send(process(&world, faults, &config, &all, rules, interrupts))));
     }
     (0..4).map(|_| over.recv_timeout(Duration::from_secs(60)).map_err(|_| "a process hangs".into())).collect()
 }
@@ -52,7 +52,7 @@ fn process(
     faults: Vec<Fault>,
     config: &RunConfig,
     all: &Plan,
-    one_node: bool,
+    rules: PlacingRules,
     interrupts: bool,
 ) -> Ended {
     let place = world.place();
@@ -70,7 +70,7 @@ fn process(
     let mock = Mock::new(vec![faults], Duration::from_millis(1));
     let interrupted = Arc::clone(&mock.state.interrupted);
     let platform: Arc<dyn device::Platform> = Arc::new(mock);
-    let suite = Arc::new(CopySuite::new(config, &node, &platform, Helpers::default(), one_node));
+    let suite = Arc::new(CopySuite::new(config, &node, &platform, rules));
     if place.rank != 0 {
         return Ended::Followed(place.rank, pingpong::follow(config, workers, &suite, &mut comm, &interrupted));
     }
