@@ -29,7 +29,7 @@ impl Figures {
     }
 
     pub(super) fn header(&self) -> Vec<String> {
-        let mut header = vec![format!("median {}", self.unit.name())];
+        let mut header = vec![format!("median {}", self.unit.name)];
         header.extend(["± 95 %", "mean", "std", "min", "p99", "max", "GB/s"].map(String::from));
         header.extend(self.bounded.then(|| "of bound".into()));
         header

@@ -5,52 +5,46 @@ use std::collections::BTreeSet;
 use report::result::BlockSample;
 use stats::summary::Summary;
 
-/// The unit of a column of times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeUnit {
-    Ns,
-    Us,
-    Ms,
-    S,
+/// The unit of a column of times: its name, how many nanoseconds it is, and how many decimals its numbers have at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TimeUnit {
+    pub(super) name: &'static str,
+    ns: f64,
+    decimals: usize,
 }
 
 impl TimeUnit {
+    /// Numbers are no finer than 0.1 ns, 1 ns, 10 ns or 1 µs.
+    const ALL: [Self; 4] = [
+        Self { name: "ns", ns: 1.0, decimals: 1 },
+        Self { name: "µs", ns: 1e3, decimals: 3 },
+        Self { name: "ms", ns: 1e6, decimals: 5 },
+        Self { name: "s", ns: 1e9, decimals: 6 },
+    ];
+    /// Microseconds.
+    pub(super) const US: Self = Self::ALL[1];
+
     /// The unit in which the largest of the times has one to three digits before the point.
     pub(super) fn for_largest(times_ns: impl Iterator<Item = f64>) -> Self {
-        match times_ns.fold(0.0, f64::max) {
-            ns if ns < 1e3 => Self::Ns,
-            ns if ns < 1e6 => Self::Us,
-            ns if ns < 1e9 => Self::Ms,
-            _ => Self::S,
-        }
+        Self::ALL[Self::of_largest(times_ns)]
     }
 
     /// The unit for a sweep, whose smallest times must stay readable beside its largest.
     pub(super) fn for_sweep(times_ns: impl Iterator<Item = f64>) -> Self {
-        match Self::for_largest(times_ns) {
-            Self::S => Self::Ms,
-            Self::Ms => Self::Us,
+        Self::ALL[match Self::of_largest(times_ns) {
+            large if large > 1 => large - 1,
             small => small,
-        }
+        }]
     }
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ns => "ns",
-            Self::Us => "µs",
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
+    fn of_largest(times_ns: impl Iterator<Item = f64>) -> usize {
+        let largest = times_ns.fold(0.0, f64::max);
+        Self::ALL.iter().rposition(|unit| largest >= unit.ns).unwrap_or(0)
     }
 
-    /// The time in this unit, four digits of it, and no finer than 0.1 ns, 1 ns, 10 ns or 1 µs.
+    /// The time in this unit, four digits of it.
     pub(super) fn show(self, ns: f64) -> String {
-        match self {
-            Self::Ns => four_digits(ns, 1),
-            Self::Us => four_digits(ns / 1e3, 3),
-            Self::Ms => four_digits(ns / 1e6, 5),
-            Self::S => four_digits(ns / 1e9, 6),
-        }
+        four_digits(ns / self.ns, self.decimals)
     }
 }
 
@@ -99,15 +93,15 @@ mod tests {
     #[test]
     fn a_column_of_times_takes_its_largest_as_the_measure() {
         let unit = |ns: &[f64]| TimeUnit::for_largest(ns.iter().copied());
-        assert_eq!(unit(&[14_240.0, 5_308_560.0]), TimeUnit::Ms);
-        assert_eq!(unit(&[999.0]), TimeUnit::Ns);
-        assert_eq!(unit(&[]), TimeUnit::Ns);
+        assert_eq!(unit(&[14_240.0, 5_308_560.0]).name, "ms");
+        assert_eq!(unit(&[999.0]).name, "ns");
+        assert_eq!(unit(&[]).name, "ns");
         assert_eq!(
-            [4_050.0, 5_308_560.4, 127_843_100.0].map(|ns| TimeUnit::Ms.show(ns)),
+            [4_050.0, 5_308_560.4, 127_843_100.0].map(|ns| unit(&[5e6]).show(ns)),
             ["0.00405", "5.309", "127.8"]
         );
-        assert_eq!(TimeUnit::Us.show(1193.0), "1.193");
-        assert_eq!(TimeUnit::for_sweep([1193.0, 20e6].into_iter()), TimeUnit::Us);
+        assert_eq!(TimeUnit::US.show(1193.0), "1.193");
+        assert_eq!(TimeUnit::for_sweep([1193.0, 20e6].into_iter()), TimeUnit::US);
     }
 
     #[test]

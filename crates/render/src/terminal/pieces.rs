@@ -82,7 +82,7 @@ fn rates(document: &Document, (rank, direction): (&Rank, Direction), sizes: &[u6
         for way in &ways {
             match case(document, (direction, *bytes), *way).map(|case| shown(case, rank.rank)) {
                 Some(Shown::Numbers { summary, .. }) => {
-                    cells.extend([digits::median_rate(summary), TimeUnit::Us.show(summary.median_ns)]);
+                    cells.extend([digits::median_rate(summary), TimeUnit::US.show(summary.median_ns)]);
                 }
                 other => {
                     cells.extend(["–".to_owned(), "–".to_owned()]);

@@ -46,7 +46,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
 
     let (mut header, mut marks) = (vec!["size".to_owned()], Vec::new());
     for column in &columns {
-        header.push(format!("{} {}", words::direction(column.direction), unit.name()));
+        header.push(format!("{} {}", words::direction(column.direction), unit.name));
         header.extend(["± 95 %", "GB/s"].map(String::from));
         if column.flags().next().is_some() {
             marks.push(header.len());
