@@ -49,14 +49,19 @@ pub(crate) fn time_interval(row: &Row) -> Option<Interval> {
 
 /// `2.05 µs`.
 pub(crate) fn time(ns: f64, interval: Option<&Interval>) -> String {
-    let (scale, unit) = match ns.abs() {
+    let (scale, unit) = time_unit(ns);
+    let half = interval.map(|interval| (interval.high - interval.low) / 2.0 / scale);
+    format!("{} {unit}", shown(ns / scale, half))
+}
+
+/// How many nanoseconds the unit of a time is, and its name.
+pub(crate) fn time_unit(ns: f64) -> (f64, &'static str) {
+    match ns.abs() {
         ns if ns >= 1e9 => (1e9, "s"),
         ns if ns >= 1e6 => (1e6, "ms"),
         ns if ns >= 1e3 => (1e3, "µs"),
         _ => (1.0, "ns"),
-    };
-    let half = interval.map(|interval| (interval.high - interval.low) / 2.0 / scale);
-    format!("{} {unit}", shown(ns / scale, half))
+    }
 }
 
 /// A time, or else a rate, with its unit.

@@ -1,5 +1,6 @@
 //! Axes: where a value lies, where the marks are, and what they say.
 
+use crate::digits::time_unit;
 use stats::units::size;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
@@ -119,12 +120,8 @@ impl Scale {
 
 /// `20 ns`, `5 µs`, `2 ms`.
 fn time(ns: f64) -> String {
-    match ns {
-        ns if ns >= 1e9 => format!("{} s", number(ns / 1e9)),
-        ns if ns >= 1e6 => format!("{} ms", number(ns / 1e6)),
-        ns if ns >= 1e3 => format!("{} µs", number(ns / 1e3)),
-        ns => format!("{} ns", number(ns)),
-    }
+    let (scale, unit) = time_unit(ns);
+    format!("{} {unit}", number(ns / scale))
 }
 
 /// A number without needless digits.
