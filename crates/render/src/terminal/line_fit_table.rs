@@ -63,9 +63,6 @@ fn dips(fit: &SweepFit) -> Vec<(Tone, String)> {
         format!("{} ({:.0} % less)", units::size(dip.bytes), (1.0 - dip.ratio) * 100.0)
     };
     let all: Vec<String> = fit.dips.iter().map(dip).collect();
-    if all.is_empty() {
-        Vec::new()
-    } else {
-        vec![(Tone::Warning, format!("slower than its neighbours: {}", all.join(", ")))]
-    }
+    let said = || (Tone::Warning, format!("slower than its neighbours: {}", all.join(", ")));
+    (!all.is_empty()).then(said).into_iter().collect()
 }

@@ -40,17 +40,14 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
         (far, "far from their GPU", "far from its GPU"),
         (unknown, "with a GPU whose locality is not reported", "with a GPU whose locality is not reported"),
     ];
-    let mut told = parts.iter().filter(|(count, ..)| *count > 0);
-    let gpus = match (told.next(), told.next()) {
-        (None, _) => "no GPU takes part".to_owned(),
-        (Some((count, _, its)), None) if *count == places.len() && one => (*its).to_owned(),
-        (Some((count, _, its)), None) if *count == places.len() => format!("each {its}"),
-        _ => {
-            let some = parts.iter().filter(|(count, ..)| *count > 0);
-            some.map(|(count, their, its)| format!("{count} {}", if *count == 1 { its } else { their }))
-                .collect::<Vec<_>>()
-                .join(", ")
-        }
+    let told: Vec<(usize, &str, &str)> = parts.into_iter().filter(|(count, ..)| *count > 0).collect();
+    let counted =
+        |(count, their, its): &(usize, &str, &str)| format!("{count} {}", if *count == 1 { its } else { their });
+    let gpus = match told[..] {
+        [] => "no GPU takes part".to_owned(),
+        [(count, _, its)] if count == places.len() && one => its.to_owned(),
+        [(count, _, its)] if count == places.len() => format!("each {its}"),
+        _ => told.iter().map(counted).collect::<Vec<_>>().join(", "),
     };
     let tone = if far + unknown > 0 { Tone::Warning } else { Tone::Title };
     (tone, format!("{ranks}, {gpus} (placement {name})."))

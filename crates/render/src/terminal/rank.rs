@@ -70,9 +70,6 @@ fn grid(document: &Document, rank: &Rank) -> TextGrid {
 
 /// The names of flags as a note to a row; the closing section says what they mean.
 fn flags_note(flags: &[Flag]) -> Vec<(Tone, String)> {
-    if flags.is_empty() {
-        return Vec::new();
-    }
     let names: Vec<&str> = flags.iter().map(|flag| flag.name()).collect();
-    vec![(Tone::Warning, names.join(", "))]
+    (!names.is_empty()).then(|| (Tone::Warning, names.join(", "))).into_iter().collect()
 }

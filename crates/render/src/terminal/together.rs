@@ -60,9 +60,7 @@ fn aggregate_row(document: &Document, case: &Case, labels: Vec<String>, decimals
     cells.push(digits::percent(aggregate.imbalance));
     cells.push(case.overlap.map_or("–".into(), digits::percent));
     cells.push(case.start_skew_ns.map_or("–".into(), |ns| digits::time(ns, None)));
-    let mut notes = Vec::new();
-    if (aggregate.ranks as usize) < all {
-        notes.push((Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));
-    }
-    grid.row(cells, notes);
+    let lacks = (aggregate.ranks as usize) < all;
+    let note = lacks.then(|| (Tone::Warning, format!("{} of {all} ranks only", aggregate.ranks)));
+    grid.row(cells, note.into_iter().collect());
 }
