@@ -2,10 +2,10 @@
 
 use report::Document;
 use report::case::Case;
-use report::moving::Touch;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::{Direction, MemoryKind};
+use stats::touch::Touch;
 use stats::units::size;
 
 use crate::words::{self, three_digits};

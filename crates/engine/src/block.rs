@@ -5,18 +5,19 @@
 
 use ranks::{Aborted, Ranks, Solo};
 use stats::sample::Block;
+use stats::stage::Stage;
+use stats::time_spent::TimeSpent;
 
 use crate::case::{Case, Order};
 use crate::clock;
 use crate::common_window::{Timeline, Window, counted};
 use crate::config::{Amount, fixed_blocks};
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 use crate::measure::{self, Company, Effort};
 use crate::measured::Measured;
 use crate::observed_placement::ObservedPlacement;
 use crate::rank::{Pace, Rank, Ready, Warmth};
 use crate::sample::{BlockDetail, Sample, Trouble};
-use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Timing};
 use crate::work::Work;
 
@@ -175,7 +176,7 @@ impl<'a> Warming<'a> {
         let mut work = site.work(case.index, pass)?;
         let warmth = &mut warm[case.index];
         if work.timing() == Timing::Device && *warmth == Warmth::Cold {
-            let round_ns = spent.on(|spent| &mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
+            let round_ns = clock::timed(&mut spent.warm_up_ns, || queue_once(&mut *work)).map_err(cold)?;
             // It is as good a round before the first block as one that the host waits for.
             if rank.needs_none_before(&*work, round_ns) {
                 *warmth = Warmth::Fresh { round_ns };
@@ -191,20 +192,20 @@ impl<'a> Warming<'a> {
         // Rounds that do not count: laying out what will be moved left its cache lines behind (arming touches one in 64). Where it left none, and a round is
         // a block by itself, the earlier ones were enough, on whatever memory.
         let before = work.calls_before();
-        let warmed = spent.on(|spent| &mut spent.warm_up_ns, || warm_up(rank, &mut *work, warmth));
+        let warmed = clock::timed(&mut spent.warm_up_ns, || warm_up(rank, &mut *work, warmth));
         let earlier = warmed.map_err(cold)?;
         if rank.config.verify {
-            spent.on(|spent| &mut spent.lay_out_ns, || work.lay_out())?;
+            clock::timed(&mut spent.lay_out_ns, || work.lay_out())?;
         }
         let latest = match earlier.filter(|round_ns| rank.needs_none_before(&*work, *round_ns)) {
             Some(round_ns) => round_ns,
             None => {
                 let rounds = || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));
-                spent.on(|spent| &mut spent.warm_up_ns, rounds).map_err(cold)?
+                clock::timed(&mut spent.warm_up_ns, rounds).map_err(cold)?
             }
         };
         if rank.config.verify {
-            spent.on(|spent| &mut spent.lay_out_ns, || work.arm())?;
+            clock::timed(&mut spent.lay_out_ns, || work.arm())?;
         }
         *warmth = Warmth::Warm { round_ns: latest };
         let company = match work.lanes() {
@@ -262,9 +263,9 @@ impl Turn<'_> {
     fn conclude(self, window: &Window, together: Option<&Window>) -> Result<Measured, Trouble> {
         let Self { rank, mut work, pace, timeline, spent, effort, allocation, host_round_ns, .. } = self;
         let host = host_round_ns.map(BlockDetail::HostNs);
-        let told = spent.on(|spent| &mut spent.prove_ns, || host.or_else(|| work.block_detail()));
+        let told = clock::timed(&mut spent.prove_ns, || host.or_else(|| work.block_detail()));
         let verified_bytes =
-            if rank.config.verify { Some(spent.on(|spent| &mut spent.verify_ns, || work.verify())?) } else { None };
+            if rank.config.verify { Some(clock::timed(&mut spent.verify_ns, || work.verify())?) } else { None };
         pace.lanes_apart = timeline.lanes_apart();
         let rounds = effort.rounds * work.rounds_a_call().max(1);
         let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)

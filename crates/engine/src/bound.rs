@@ -6,8 +6,9 @@
 use std::marker::PhantomData;
 
 use stats::IdSet;
+use stats::stage::Stage;
 
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 
 /// The calling thread, bound to one PU.
 #[derive(Debug)]

@@ -15,6 +15,14 @@ pub fn now_ns() -> u64 {
     sys::clock::monotonic_raw_ns()
 }
 
+/// Does something and adds its time to `ns`.
+pub fn timed<T>(ns: &mut u64, act: impl FnOnce() -> T) -> T {
+    let began = now_ns();
+    let result = act();
+    *ns += now_ns() - began;
+    result
+}
+
 /// Spins until the clock shows `deadline_ns`: a common start that does not depend on how fast threads wake up.
 pub(crate) fn spin_until(deadline_ns: u64) {
     while now_ns() < deadline_ns {

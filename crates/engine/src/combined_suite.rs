@@ -5,14 +5,15 @@
 use stats::latch::Latch;
 use std::sync::Arc;
 
+use stats::stage::Stage;
+use stats::time_spent::TimeSpent;
 use topo::gpu_condition::GpuConditions;
 
 use crate::bound::Bound;
 use crate::case::{Case, Order};
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
-use crate::time_spent::TimeSpent;
 use crate::work::{Site, Suite, Work};
 use crate::worker::Worker;
 

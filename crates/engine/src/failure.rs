@@ -3,40 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-/// Where in a rank's life it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stage {
-    /// Binding the thread.
-    Bind,
-    /// Opening the device.
-    Open,
-    /// Allocating and placing memory.
-    Allocate,
-    /// Looking where thread and pages are.
-    Prove,
-    /// Warming up.
-    WarmUp,
-    /// Measuring.
-    Measure,
-    /// Verifying the data.
-    Verify,
-}
-
-impl Stage {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bind => "bind",
-            Self::Open => "open",
-            Self::Allocate => "allocate",
-            Self::Prove => "prove",
-            Self::WarmUp => "warm-up",
-            Self::Measure => "measure",
-            Self::Verify => "verify",
-        }
-    }
-}
+use stats::stage::Stage;
 
 /// What failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@
 //!   `heartbeat` whether the other is there; `workers` starts the ranks of a process, one
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `observed_placement` put a rank where it belongs and look whether it is there;
-//! * `measure` is the timed region; `timing` how it is timed; `common_window` what of it counts; `time_spent` where the time went;
+//! * `measure` is the timed region; `timing` how it is timed; `common_window` what of it counts;
 //! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
@@ -47,7 +47,6 @@ mod schedule;
 mod simulation;
 mod state;
 mod stop_policy;
-mod time_spent;
 mod timing;
 mod work;
 mod worker;
@@ -58,7 +57,7 @@ pub use bound::Bound;
 pub use case::{Case, Order};
 pub use combined_suite::{Joined, PartCase};
 pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
-pub use failure::{Failure, Stage};
+pub use failure::Failure;
 pub use follow::{Followed, follow};
 pub use lead::{Journal, dismiss, lead};
 pub use observed_placement::{DevicePages, ObservedPlacement, PageCheck, PagesPerNode};
@@ -69,8 +68,9 @@ pub use schedule::allocation;
 pub use state::{RankCase, RankState, RunEnd, RunState};
 pub use stats::latch::Latch;
 pub use stats::mismatch::Mismatch;
+pub use stats::stage::Stage;
+pub use stats::time_spent::TimeSpent;
 pub use stop_policy::{Enough, PerCase};
-pub use time_spent::TimeSpent;
 pub use timing::{Lanes, Timing};
 pub use work::{Site, Suite, Work};
 pub use worker::{Group, Worker};

@@ -6,10 +6,10 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stats::latch::Latch;
+use stats::time_spent::TimeSpent;
 use topo::gpu_condition::GpuConditions;
 
 use crate::sample::Outcome;
-use crate::time_spent::TimeSpent;
 
 /// What a rank tells the lead.
 #[derive(Debug, Serialize, Deserialize)]
@@ -95,10 +95,11 @@ mod tests {
     use stats::PciAddress;
     use stats::figures::BlockFigures;
     use stats::sample::Block;
+    use stats::stage::Stage;
     use topo::gpu_condition::CountedConditions;
 
     use super::*;
-    use crate::failure::{Failure, Stage};
+    use crate::failure::Failure;
     use crate::observed_placement::{ObservedPlacement, PagesPerNode};
     use crate::sample::{BlockDetail, Sample, Trouble};
     use crate::timing::Timing;

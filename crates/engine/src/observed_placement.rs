@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
+use stats::stage::Stage;
 
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 
 /// Pages are looked up this many at a time: 512 KiB of addresses.
 const BATCH: usize = 65_536;

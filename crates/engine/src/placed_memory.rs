@@ -11,11 +11,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use stats::IdSet;
+use stats::stage::Stage;
 use sys::mapping::{HUGE_PAGE_BYTES, Mapping, Reserve};
 use topo::Topology;
 
 use crate::bound::Bound;
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 
 /// Each thread that helps has at least so much to touch: less takes no longer than starting a thread.
 const HELPED_BYTES: usize = 16 << 20;

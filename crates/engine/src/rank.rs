@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use ranks::{Aborted, Ranks};
 use stats::flag::TimerFacts;
+use stats::time_spent::TimeSpent;
 
 use crate::bound::Bound;
 use crate::case::Case;
@@ -23,7 +24,6 @@ use crate::message::{Decision, Report};
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
 use crate::schedule;
-use crate::time_spent::TimeSpent;
 use crate::work::{Site, Suite};
 use crate::worker::{Group, Worker};
 
@@ -274,7 +274,7 @@ impl Rank {
 
     fn look(ready: &mut Ready, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         let Ready { site, spent, .. } = ready;
-        spent.on(|spent| &mut spent.prove_ns, || site.look(how))
+        clock::timed(&mut spent.prove_ns, || site.look(how))
     }
 
     /// Looks again after blocks: whatever moved meanwhile makes them invalid.

@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use stats::block_interval::BlockValue;
 use stats::latch::Latch;
+use stats::stage::Stage;
 use stats::stop::StopReason;
+use stats::time_spent::TimeSpent;
 use topo::gpu_condition::GpuConditions;
 
 use crate::case::{Case, Order};
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 use crate::observed_placement::ObservedPlacement;
 use crate::sample::{Outcome, Sample, SoFar, Trouble};
-use crate::time_spent::TimeSpent;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,14 +17,15 @@
 use stats::latch::Latch;
 use std::sync::Arc;
 
+use stats::stage::Stage;
+use stats::time_spent::TimeSpent;
 use topo::gpu_condition::GpuConditions;
 
 use crate::bound::Bound;
 use crate::case::Case;
-use crate::failure::{Failure, Stage};
+use crate::failure::Failure;
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::{BlockDetail, Trouble};
-use crate::time_spent::TimeSpent;
 use crate::timing::{Lanes, Timing};
 use crate::worker::Worker;
 

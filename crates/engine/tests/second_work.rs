@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::{
     Amount, Bound, Case, EngineConfig, Failure, Journal, Latch, Mismatch, ObservedPlacement, Order, PageCheck,
     PagesPerNode, PerCase, PlacedMemory, PlacingRules, RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work,
-    Worker, Workers,
+    Worker, Workers, clock,
 };
 use ranks::{Communicator, Single};
 
@@ -67,7 +67,7 @@ impl Site for Pair {
         let (node, len) = (self.suite.node, SIZES[2]);
         let rules = PlacingRules { one_node: true, ..PlacingRules::default() };
         let range = || PlacedMemory::new(bound, len, node, &rules);
-        let (from, to) = spent.on(|spent| &mut spent.allocate_ns, || Ok::<_, Failure>((range()?, range()?)))?;
+        let (from, to) = clock::timed(&mut spent.allocate_ns, || Ok::<_, Failure>((range()?, range()?)))?;
         self.memory = Some((allocation, from, to));
         Ok(true)
     }
@@ -188,7 +188,7 @@ fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Er
         max_time: Duration::from_secs(3600),
         timeout: Some(Duration::from_secs(60)),
     };
-    let workers = Workers::threads(workers, engine::clock::measure());
+    let workers = Workers::threads(workers, clock::measure());
     let copies = Arc::new(HostCopies { node, fault, set_up: AtomicU32::new(0), looks: AtomicU32::new(0) });
     let suite = Arc::clone(&copies) as Arc<dyn Suite>;
     let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Direction, PlatformKind};
-use kernels::{Moving, MovingCase, MovingSuite, Side, Touch};
+use kernels::{Moving, MovingCase, MovingSuite, Side};
 use pingpong::device_bytes;
 use placement::{Membind, Request, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
+use stats::touch::Touch;
 use stats::units::size;
 use topo::Survey;
 
@@ -206,6 +207,6 @@ fn document_case(moving: Moving) -> DocumentCase {
         direction: settings::direction(direction),
         bytes: moving.bytes as u64,
         range_bytes: None,
-        group: Some(settings::touch(moving.touch).name().to_owned()),
+        group: Some(moving.touch.name().to_owned()),
     }
 }

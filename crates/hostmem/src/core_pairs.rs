@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use engine::{
     Bound, Case, Failure, ObservedPlacement, PageCheck, PlacedMemory, PlacingRules, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker,
+    Trouble, Work, Worker, clock,
 };
 use stats::random::{SplitMix64, mix};
 
@@ -103,11 +103,11 @@ impl Site for PairSite {
         }
         self.set_aside();
         if !is_same {
-            spent.on(|spent| &mut spent.allocate_ns, || self.make_lines(bound, allocation))?;
+            clock::timed(&mut spent.allocate_ns, || self.make_lines(bound, allocation))?;
         }
         let lines = self.lines.as_ref().map(|(_, lines)| Arc::clone(lines)).ok_or_else(nothing)?;
         let answers = self.suite.pairs[setup].answers;
-        let other = spent.on(|spent| &mut spent.init_ns, || Answerer::start(answers, lines))?;
+        let other = clock::timed(&mut spent.init_ns, || Answerer::start(answers, lines))?;
         self.other = Some((setup, other));
         Ok(true)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::{
     Bound, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent, Trouble, Work,
-    Worker, no_memory,
+    Worker, clock, no_memory,
 };
 
 use crate::case::{Access, TrafficCase};
@@ -47,7 +47,7 @@ impl MemorySite {
 
     fn range(&self, bound: &Bound, setup: &Setup, spent: &mut TimeSpent) -> Result<PlacedMemory, Failure> {
         let allocate = || PlacedMemory::new(bound, setup.bytes, setup.node, &self.suite.rules);
-        spent.on(|spent| &mut spent.allocate_ns, allocate)
+        clock::timed(&mut spent.allocate_ns, allocate)
     }
 }
 
@@ -87,7 +87,7 @@ impl Site for MemorySite {
             self.chains.remove(&number);
             let memory = self.range(bound, &setup, spent)?;
             let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let chain = spent.on(|spent| &mut spent.lay_out_ns, || Chain::new(memory, seed))?;
+            let chain = clock::timed(&mut spent.lay_out_ns, || Chain::new(memory, seed))?;
             self.chains.insert(number, (allocation, chain));
             return Ok(true);
         }

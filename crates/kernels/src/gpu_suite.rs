@@ -12,7 +12,7 @@ use std::sync::Arc;
 use device::{BytePattern, Computer, HostMemory, KernelModule, MemoryKind, Platform, RoundStep};
 use engine::{
     Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite,
-    TimeSpent, Trouble, Work, Worker, no_memory,
+    TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use pingpong::{Devices, Want, allocate, allocating, failure};
 use placement::TargetId;
@@ -167,7 +167,7 @@ impl GpuSite {
         match self.memory.take() {
             Some(idle) if idle.allocation == allocation => return Ok((idle, false)),
             // Freed before as much again is allocated.
-            other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
+            other => clock::timed(&mut spent.allocate_ns, || drop(other)),
         }
         let want = Want { kind: MemoryKind::Pinned, len: self.suite.host_bytes(), node: self.place.node };
         let memory = allocate(bound, self.devices.open(target)?, &want, &self.suite.rules, spent)?;
@@ -188,7 +188,7 @@ impl Site for GpuSite {
         if self.held.as_ref().is_some_and(|held| (held.setup, held.allocation) == (setup, allocation)) {
             return Ok(false);
         }
-        spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
+        clock::timed(&mut spent.allocate_ns, || self.put_down());
         let GpuCase { what, target, .. } = self.suite.cases[setup];
         let can = self.devices.open(target)?.capabilities();
         can.memory(MemoryKind::Pinned).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
@@ -205,7 +205,7 @@ impl Site for GpuSite {
         let bytes = problem.map_or(0, |problem| problem.layout().device_bytes()).max(memory.bytes().len());
         let program = self.suite.program(what)?;
         let device = self.devices.open(target)?;
-        let made = spent.on(|spent| &mut spent.allocate_ns, || device.computer(program, memory, bytes));
+        let made = clock::timed(&mut spent.allocate_ns, || device.computer(program, memory, bytes));
         let mut computer = made.map_err(allocating)?;
         if let Some(problem) = problem {
             let copied = computer.round(&[RoundStep::ToDevice(0..problem.layout().input)]);

@@ -40,7 +40,7 @@ pub use case::{GpuCase, GpuRound, ThreadCase};
 pub use compute::COPY_BYTES;
 pub use gpu_suite::GpuSuite;
 pub use kernel::{By, Kernel};
-pub use moving::{MOVING_GRAIN, Moving, Side, Touch};
+pub use moving::{MOVING_GRAIN, Moving, Side};
 pub use moving_suite::{MovingCase, MovingSuite};
 pub use pieces::{PIECE_GRAIN, Pieces, Scattered, TransferMethod};
 pub use problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber};

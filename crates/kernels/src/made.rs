@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Bound, Failure, Helpers, PlacedMemory, PlacingRules, TimeSpent};
+use engine::{Bound, Failure, Helpers, PlacedMemory, PlacingRules, TimeSpent, clock};
 
 use crate::problem::{Problem, WrongNumber};
 use crate::proven::Proven;
@@ -45,7 +45,7 @@ impl Made {
         let (helpers, grain) = (&rules.helpers, self.problem.fill_grain());
         let make = |into: &mut [u8]| helpers.share(into, grain, |at, part| self.problem.fill(at, part));
         let Some(node) = shelf else {
-            spent.on(|spent| &mut spent.lay_out_ns, || make(into));
+            clock::timed(&mut spent.lay_out_ns, || make(into));
             return Ok(());
         };
         let mut kept = self.input.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,14 +53,14 @@ impl Made {
             Some(input) => input,
             none => {
                 let place = || PlacedMemory::new(bound, into.len(), node, rules);
-                let mut input = spent.on(|spent| &mut spent.allocate_ns, place)?;
-                spent.on(|spent| &mut spent.lay_out_ns, || make(input.bytes_mut()));
+                let mut input = clock::timed(&mut spent.allocate_ns, place)?;
+                clock::timed(&mut spent.lay_out_ns, || make(input.bytes_mut()));
                 none.insert(input)
             }
         };
         let input = input.bytes();
         let copy = |at: usize, part: &mut [u8]| part.copy_from_slice(&input[at..at + part.len()]);
-        spent.on(|spent| &mut spent.lay_out_ns, || helpers.share(into, 1 << 20, copy));
+        clock::timed(&mut spent.lay_out_ns, || helpers.share(into, 1 << 20, copy));
         Ok(())
     }
 

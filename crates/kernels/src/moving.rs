@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use device::{Argument, MemoryKind, RoundStep};
+use stats::touch::Touch;
 
 /// A thread of the device takes so many bytes at a time.
 pub const MOVING_GRAIN: usize = 16;
@@ -28,26 +29,6 @@ pub enum Side {
     Device,
     /// The rank's core.
     Core,
-}
-
-/// How memory is touched, and by whom it was before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touch {
-    /// Written, and nobody has touched it before.
-    Untouched,
-    /// Read after the other side wrote it.
-    First,
-    /// Read again.
-    Again,
-    /// Told to come, after the other side wrote it.
-    Prefetch,
-    /// Changed by the device and then by the core: each of them finds it with the other one.
-    InTurns,
-}
-
-impl Touch {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Untouched, Self::First, Self::Again, Self::Prefetch, Self::InTurns];
 }
 
 /// Memory that is touched.

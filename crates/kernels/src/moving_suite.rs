@@ -5,7 +5,7 @@ use std::sync::Arc;
 use device::{Computer, Device, HostMemory, MemoryHome, MemoryKind, Platform};
 use engine::{
     Bound, Case, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, Site, Suite, TimeSpent,
-    Trouble, Work, Worker, no_memory,
+    Trouble, Work, Worker, clock, no_memory,
 };
 use pingpong::{Devices, allocating};
 use placement::TargetId;
@@ -118,9 +118,9 @@ impl Site for MovingSite {
         let device = self.devices.open(target)?;
         let can = device.capabilities();
         can.memory(moving.kind).and_then(|()| can.loads.clone()).map_err(Trouble::Skipped)?;
-        let mut computer = spent.on(|spent| &mut spent.allocate_ns, || self.suite.make(device, moving))?;
+        let mut computer = clock::timed(&mut spent.allocate_ns, || self.suite.make(device, moving))?;
         let words = lent(computer.host(), moving.bytes).map_err(allocating)?;
-        spent.on(|spent| &mut spent.lay_out_ns, || moving::write(words, 0));
+        clock::timed(&mut spent.lay_out_ns, || moving::write(words, 0));
         self.held = Some(Held { computer: Some(computer), setup, allocation });
         Ok(true)
     }

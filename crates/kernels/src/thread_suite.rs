@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{
     Bound, Case, Failure, ObservedPlacement, PageCheck, PagesPerNode, PlacedMemory, PlacingRules, Site, Suite,
-    TimeSpent, Timing, Trouble, Work, Worker, no_memory,
+    TimeSpent, Timing, Trouble, Work, Worker, clock, no_memory,
 };
 
 use crate::case::ThreadCase;
@@ -80,7 +80,7 @@ impl Site for ThreadSite {
             // Freed before as much again is allocated.
             self.held = None;
             let make = || PlacedMemory::new(bound, self.suite.thread_bytes(), node, &self.suite.rules);
-            let memory = spent.on(|spent| &mut spent.allocate_ns, make)?;
+            let memory = clock::timed(&mut spent.allocate_ns, make)?;
             self.held = Some(Held { memory, node, allocation, holds: None });
         }
         let problem = self.suite.problem(kernel).cloned();
@@ -88,7 +88,7 @@ impl Site for ThreadSite {
             && held.holds != Some(kernel)
         {
             let input = &mut held.memory.bytes_mut()[..problem.layout().input];
-            spent.on(|spent| &mut spent.lay_out_ns, || problem.fill(0, input));
+            clock::timed(&mut spent.lay_out_ns, || problem.fill(0, input));
             held.holds = Some(kernel);
         }
         Ok(fresh)

@@ -12,9 +12,10 @@ use std::hint::black_box;
 use device::{Computer, DeviceError, RoundStep};
 use engine::{BlockDetail, Failure, Mismatch, PageCheck, PagesPerNode, Timing, Trouble, Work};
 use pingpong::{measuring, verifying};
+use stats::touch::Touch;
 
 use crate::compute::lent;
-use crate::moving::{self, Moving, Side, Touch};
+use crate::moving::{self, Moving, Side};
 
 /// Makes memory that nobody has touched, where the last one was given back.
 pub(crate) type Make<'a> = dyn Fn() -> Result<Box<dyn Computer>, Failure> + 'a;

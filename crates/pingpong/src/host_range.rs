@@ -1,7 +1,7 @@
 //! One host range of a rank: placed on its node and pinned as asked.
 
 use device::{Device, HostMemory, MemoryKind};
-use engine::{Bound, Failure, PlacedMemory, PlacingRules, TimeSpent, with_memory_policy};
+use engine::{Bound, Failure, PlacedMemory, PlacingRules, TimeSpent, clock, with_memory_policy};
 
 use crate::fault::allocating;
 
@@ -28,17 +28,14 @@ pub fn allocate(
     spent: &mut TimeSpent,
 ) -> Result<Box<dyn HostMemory>, Failure> {
     if want.kind == MemoryKind::PinnedDriver {
-        return spent.on(
-            |spent| &mut spent.pin_ns,
-            || {
-                with_memory_policy(bound, want.node, rules.one_node, || {
-                    let mut memory = device.allocate_pinned(want.len).map_err(allocating)?;
-                    memory.bytes_mut().fill(0);
-                    Ok(memory)
-                })
-            },
-        );
+        return clock::timed(&mut spent.pin_ns, || {
+            with_memory_policy(bound, want.node, rules.one_node, || {
+                let mut memory = device.allocate_pinned(want.len).map_err(allocating)?;
+                memory.bytes_mut().fill(0);
+                Ok(memory)
+            })
+        });
     }
-    let placed = spent.on(|spent| &mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
-    spent.on(|spent| &mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating))
+    let placed = clock::timed(&mut spent.allocate_ns, || PlacedMemory::new(bound, want.len, want.node, rules))?;
+    clock::timed(&mut spent.pin_ns, || device.adopt(want.kind, Box::new(placed.into_mapping())).map_err(allocating))
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use device::{Chaser, HostMemory, MemoryKind, Platform};
 use engine::{
     Bound, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, PlacingRules, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, no_memory,
+    Trouble, Work, Worker, clock, no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -133,13 +133,13 @@ impl LoadSite {
         let fresh = !self.range.as_ref().is_some_and(is_it);
         if fresh {
             // Freed before as much again is allocated.
-            spent.on(|spent| &mut spent.allocate_ns, || self.range = None);
+            clock::timed(&mut spent.allocate_ns, || self.range = None);
             let LoadSuite { rules, seed, .. } = &*self.suite;
             let device = self.devices.open(target)?;
             let want = Want { kind: MemoryKind::Pinned, len: bytes, node };
             let mut memory = host_range::allocate(bound, device, &want, rules, spent)?;
             let seed = stats::random::mix(seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed))?;
+            let cycle = clock::timed(&mut spent.lay_out_ns, || Cycle::new(memory.bytes_mut(), seed))?;
             let memory = Some(memory);
             self.range = Some(Range { node, bytes, allocation, cycle, stopped: BTreeMap::new(), memory });
         }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use device::{Chaser, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Trouble, Work, Worker, no_memory,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Trouble, Work, Worker, clock,
+    no_memory,
 };
 use placement::TargetId;
 use topo::gpu_condition::GpuConditions;
@@ -104,12 +105,12 @@ impl Site for PeerLoadSite {
         if !is_there {
             let mut bytes = vec![0; self.suite.range];
             let seed = stats::random::mix(self.suite.seed ^ stats::random::mix(u64::from(allocation) + 1));
-            let cycle = spent.on(|spent| &mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed))?;
+            let cycle = clock::timed(&mut spent.lay_out_ns, || Cycle::new(&mut bytes, seed))?;
             self.chain = Some(Chain { allocation, bytes, cycle });
         }
         let (by, owner) = self.devices.get(by).zip(self.devices.get(owner)).ok_or_else(no_memory)?;
         let chain = self.chain.as_ref().ok_or_else(no_memory)?;
-        let made = spent.on(|spent| &mut spent.allocate_ns, || by.peer_chaser(owner, &chain.bytes));
+        let made = clock::timed(&mut spent.allocate_ns, || by.peer_chaser(owner, &chain.bytes));
         self.held = Some((setup, made.map_err(skipped_or_failed)?));
         Ok(true)
     }

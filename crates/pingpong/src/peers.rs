@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use device::{BytePattern, CopyBy, PeerCopier, PeerEnd, Platform};
 use engine::{
-    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker,
+    Bound, Failure, Latch, ObservedPlacement, PageCheck, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, clock,
     no_memory,
 };
 use placement::TargetId;
@@ -133,13 +133,10 @@ impl Site for PeerSite {
         self.devices.open(to)?;
         let (source, destination) = self.devices.get(from).zip(self.devices.get(to)).ok_or_else(nothing)?;
         let PeerSuite { end, by, cases, .. } = &*self.suite;
-        let made = spent.on(
-            |spent| &mut spent.allocate_ns,
-            || {
-                let mut copier = source.peer_copier(destination, *end, cases[setup].bytes)?;
-                copier.copy_by(*by).map(|()| copier)
-            },
-        );
+        let made = clock::timed(&mut spent.allocate_ns, || {
+            let mut copier = source.peer_copier(destination, *end, cases[setup].bytes)?;
+            copier.copy_by(*by).map(|()| copier)
+        });
         self.held = Some((setup, allocation, made.map_err(skipped_or_failed)?));
         Ok(true)
     }

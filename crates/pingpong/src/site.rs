@@ -8,7 +8,7 @@ use std::sync::Arc;
 use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
     Bound, DevicePages, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, no_memory,
+    Trouble, Work, Worker, clock, no_memory,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -82,7 +82,7 @@ impl CopySite {
         match self.idle.take() {
             Some(Idle { host, ranges: there, source }) if there == ranges => return Ok((host, Some(source))),
             // Freed before as much again is allocated.
-            other => spent.on(|spent| &mut spent.allocate_ns, || drop(other)),
+            other => clock::timed(&mut spent.allocate_ns, || drop(other)),
         }
         let device = self.devices.open(cell.target)?;
         let want = Want { kind: ranges.kind, len: ranges.len, node: ranges.node };
@@ -147,13 +147,13 @@ impl Site for CopySite {
         if self.held.as_ref().is_some_and(|held| held.setup == setup && held.ranges == ranges) {
             return Ok(false);
         }
-        spent.on(|spent| &mut spent.allocate_ns, || self.put_down());
+        clock::timed(&mut spent.allocate_ns, || self.put_down());
         self.devices.open(cell.target)?.capabilities().memory(kind).map_err(Trouble::Skipped)?;
         let (host, source) = self.host(bound, cell, ranges, spent)?;
         let fresh = source.is_none();
         let shares_device = self.suite.shares_device(rank, setup, cell.target);
         let device = self.devices.open(cell.target)?;
-        let made = spent.on(|spent| &mut spent.allocate_ns, || device.copier(host, bidirectional));
+        let made = clock::timed(&mut spent.allocate_ns, || device.copier(host, bidirectional));
         let mut copier = made.map_err(allocating)?;
         if shares_device {
             copier.take_turns();

@@ -157,7 +157,9 @@ impl CaseStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Stage, Verification};
+    use stats::stage::Stage;
+
+    use crate::result::Verification;
 
     #[test]
     fn an_id_is_made_of_the_axes_as_the_document_names_them() {

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::clock_limit::Limit;
 use stats::flag::Flag;
 
 /// Clocks that were held down for less than this part of the time are not worth a word.
@@ -38,26 +39,6 @@ pub struct HeldBack {
     pub limit: Limit,
     /// How long, ns.
     pub ns: u64,
-}
-
-/// What holds clocks down: NVML's policies, and the throttlers of AMD's firmware.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// The GPU draws as much power as it may.
-    Power,
-    /// It is as hot as it may be.
-    Thermal,
-    /// GPUs of one group run at the clock of the slowest.
-    SyncBoost,
-    /// The board draws as much as it may, or asks for it (PROCHOT).
-    Board,
-    /// Its voltage.
-    Reliability,
-    /// A value that a newer numabench wrote.
-    #[serde(other, skip_serializing)]
-    #[schemars(skip)]
-    Newer,
 }
 
 /// The lowest and the highest that was read, MHz.
@@ -99,20 +80,6 @@ impl Conditions {
         let throttled = self.throttled().map(|_| Flag::Throttled);
         let shared = self.other_processes.filter(|others| *others > 0).map(|_| Flag::SharedGpu);
         throttled.into_iter().chain(shared).collect()
-    }
-}
-
-impl Limit {
-    /// In words.
-    pub fn description(self) -> &'static str {
-        match self {
-            Self::Power => "its power limit",
-            Self::Thermal => "its temperature",
-            Self::SyncBoost => "the slowest GPU of its sync boost group",
-            Self::Board => "its board's limit",
-            Self::Reliability => "its voltage limit",
-            Self::Newer => "a limit that this numabench does not know",
-        }
     }
 }
 

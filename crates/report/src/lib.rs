@@ -32,7 +32,6 @@ pub mod launch;
 pub mod loaded_latency;
 pub mod matrix;
 pub mod measured_groups;
-pub mod moving;
 pub mod mpi;
 pub mod node;
 pub mod outlier_node;

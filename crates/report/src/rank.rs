@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::time_spent::TimeSpent;
 
 /// A rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,28 +48,6 @@ pub struct Rank {
     #[serde(default)]
     #[schemars(extend("since" = "1.2"))]
     pub time: Option<TimeSpent>,
-}
-
-/// Where a rank's time went, by the node's clock. What is missing from the run's whole time is the rank's waiting for other ranks, and what
-/// was done before and after the ranks lived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TimeSpent {
-    /// Binding, and opening the device.
-    pub init_ns: u64,
-    /// Allocating, placing and touching memory, and freeing it.
-    pub allocate_ns: u64,
-    /// Pinning memory.
-    pub pin_ns: u64,
-    /// Looking where thread and pages are.
-    pub prove_ns: u64,
-    /// Rounds that do not count.
-    pub warm_up_ns: u64,
-    /// Laying out what blocks move.
-    pub lay_out_ns: u64,
-    /// The timed regions.
-    pub measure_ns: u64,
-    /// Verifying.
-    pub verify_ns: u64,
 }
 
 /// A PU, a memory node and a device.

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
 use stats::flag::Flag;
+use stats::stage::Stage;
 use stats::stop::StopReason;
 use stats::summary::Summary;
 
@@ -91,30 +92,6 @@ pub enum Outcome {
         /// What was seen, in words.
         reason: String,
     },
-    /// A value that a newer numabench wrote.
-    #[serde(other, skip_serializing)]
-    #[schemars(skip)]
-    Newer,
-}
-
-/// The steps of a case, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Binding the thread to its PU.
-    Bind,
-    /// Opening the device.
-    Open,
-    /// Allocating, placing and pinning memory.
-    Allocate,
-    /// Proving the placement, before or after.
-    Prove,
-    /// Warming up.
-    WarmUp,
-    /// Measuring.
-    Measure,
-    /// Comparing the bytes.
-    Verify,
     /// A value that a newer numabench wrote.
     #[serde(other, skip_serializing)]
     #[schemars(skip)]

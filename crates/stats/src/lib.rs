@@ -16,7 +16,8 @@
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
 //! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
-//! * `latch` how queued rounds are held back on a device;
+//! * `latch` how queued rounds are held back on a device; `clock_limit` what holds a GPU's clocks down; `touch` how memory is touched whose pages move;
+//! * `stage` at which stage of a rank's work something failed; `time_spent` where its time went;
 //! * `mismatch` the first byte that is not as it was sent;
 //! * `random` the seeded generator behind everything that draws.
 //!
@@ -29,6 +30,7 @@ pub mod bimodal;
 pub mod block_interval;
 pub mod bootstrap;
 pub mod change_point;
+pub mod clock_limit;
 pub mod compare;
 pub mod family;
 pub mod figures;
@@ -54,10 +56,13 @@ pub mod random;
 pub mod sample;
 pub mod scatter;
 pub mod signed_rank;
+pub mod stage;
 pub mod stop;
 pub mod summary;
 pub mod t_ratio;
+pub mod time_spent;
 pub mod tolerance;
+pub mod touch;
 pub mod trend;
 pub mod units;
 pub mod wandering;

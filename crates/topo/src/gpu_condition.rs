@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use stats::PciAddress;
+use stats::clock_limit::Limit;
 
 use crate::counted::Counted;
-pub use crate::counted::Limit;
 use crate::fs_root::FsRoot;
 use crate::gpu_class;
 use crate::gpu_metrics::GpuMetrics;

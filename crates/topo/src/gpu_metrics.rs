@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use stats::PciAddress;
+use stats::clock_limit::Limit;
 
-use crate::counted::{Counted, Limit};
+use crate::counted::Counted;
 use crate::fs_root::FsRoot;
 use crate::gpu_use::GpuUse;
 use crate::kfd;
@@ -134,7 +135,7 @@ impl GpuMetrics {
             Limit::Power => power,
             Limit::Thermal => temperatures.into_iter().flatten().max(),
             Limit::Board => prochot,
-            Limit::SyncBoost | Limit::Reliability => None,
+            Limit::SyncBoost | Limit::Reliability | Limit::Newer => None,
         })
     }
 }

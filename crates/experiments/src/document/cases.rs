@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Stage, Trouble};
+use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
 use report::conditions::Conditions;
@@ -10,9 +10,7 @@ use report::contention::{Aggregate, NodeAggregate, Together};
 use report::device::{Device, DeviceKind};
 use report::outlier_node::outlier_nodes;
 use report::rank::Rank;
-use report::result::{
-    BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Stage as ReportStage, Verification,
-};
+use report::result::{BlockSample, Mismatch, NodePages, Outcome, PlacementSeen, RankResult, Verification};
 use report::settings::Direction;
 use stats::flag::Flag;
 use stats::interval::median;
@@ -191,7 +189,7 @@ fn outcome(direction: Direction, result: &RankCase, device: Option<&Device>, is_
         }
         Some(Trouble::Failed(failure)) => {
             return Outcome::Failed {
-                stage: stage(failure.stage),
+                stage: failure.stage,
                 call: failure.call.clone(),
                 code: failure.code,
                 message: failure.message.clone(),
@@ -297,17 +295,5 @@ fn block_sample(index: u32, sample: &Sample) -> BlockSample {
         median_round_ns: block.median_round_ns,
         p95_round_ns: block.p95_round_ns,
         max_round_ns: block.max_round_ns,
-    }
-}
-
-fn stage(stage: Stage) -> ReportStage {
-    match stage {
-        Stage::Bind => ReportStage::Bind,
-        Stage::Open => ReportStage::Open,
-        Stage::Allocate => ReportStage::Allocate,
-        Stage::Prove => ReportStage::Prove,
-        Stage::WarmUp => ReportStage::WarmUp,
-        Stage::Measure => ReportStage::Measure,
-        Stage::Verify => ReportStage::Verify,
     }
 }

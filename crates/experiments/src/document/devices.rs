@@ -6,9 +6,9 @@ use device::{DeviceFacts, DeviceId, MemoryHome};
 use pingpong::{RankState, RunState};
 use placement::{RankPlan, TargetId};
 use report::Known;
-use report::conditions::{ClockRange, Conditions, HeldBack, Limit, LowestLink};
+use report::conditions::{ClockRange, Conditions, HeldBack, LowestLink};
 use report::device::{Coherence, Device, DeviceKind, Latch, Link, ReadWhen};
-use topo::gpu_condition::{self, GpuConditions};
+use topo::gpu_condition::GpuConditions;
 use topo::host_link::HostLink;
 use topo::model::Rung;
 
@@ -94,7 +94,7 @@ fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
     let known = seen.counted.as_ref().map_err(Clone::clone).map(|counted| Conditions {
         elapsed_ns: counted.elapsed_ns,
         readings: counted.readings,
-        held_back: counted.held_ns.iter().map(|(by, ns)| HeldBack { limit: limit(*by), ns: *ns }).collect(),
+        held_back: counted.held_ns.iter().map(|(limit, ns)| HeldBack { limit: *limit, ns: *ns }).collect(),
         sm_clock_mhz: counted.sm_mhz.map(|(low, high)| ClockRange { low, high }),
         memory_clock_mhz: counted.memory_mhz.map(|(low, high)| ClockRange { low, high }),
         replays: counted.replays,
@@ -106,16 +106,6 @@ fn conditions(seen: &GpuConditions, own: usize) -> Known<Conditions> {
     });
     let source = seen.counted.as_ref().map_or("the GPU's driver", |counted| counted.source.as_str());
     Known::from_result(known, format!("{source}, sysfs"))
-}
-
-fn limit(by: gpu_condition::Limit) -> Limit {
-    match by {
-        gpu_condition::Limit::Power => Limit::Power,
-        gpu_condition::Limit::Thermal => Limit::Thermal,
-        gpu_condition::Limit::SyncBoost => Limit::SyncBoost,
-        gpu_condition::Limit::Board => Limit::Board,
-        gpu_condition::Limit::Reliability => Limit::Reliability,
-    }
 }
 
 /// A device with what a rank's run has shown of it.

@@ -142,19 +142,8 @@ fn rank(part: &RankPart, state: &RunState) -> report::rank::Rank {
 }
 
 /// Where a rank's time went, as a document has it; `None` before it has measured anything.
-pub fn time_spent(spent: TimeSpent) -> Option<report::rank::TimeSpent> {
-    let TimeSpent { init_ns, allocate_ns, pin_ns, prove_ns, warm_up_ns, lay_out_ns, measure_ns, verify_ns } = spent;
-    let told = report::rank::TimeSpent {
-        init_ns,
-        allocate_ns,
-        pin_ns,
-        prove_ns,
-        warm_up_ns,
-        lay_out_ns,
-        measure_ns,
-        verify_ns,
-    };
-    (spent != TimeSpent::default()).then_some(told)
+pub fn time_spent(spent: TimeSpent) -> Option<TimeSpent> {
+    (spent != TimeSpent::default()).then_some(spent)
 }
 
 /// The ranks that nothing is heard of any more.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use pingpong::{Amount, TimingChoice};
-use report::moving::Touch;
 use report::pieces::{Scattered, Way};
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 
@@ -56,16 +55,6 @@ pub(crate) fn engine(by: device::CopyBy) -> CopyEngine {
     match by {
         device::CopyBy::Engine => CopyEngine::Ce,
         device::CopyBy::Kernel => CopyEngine::Sm,
-    }
-}
-
-pub(crate) fn touch(touch: kernels::Touch) -> Touch {
-    match touch {
-        kernels::Touch::Untouched => Touch::Untouched,
-        kernels::Touch::First => Touch::First,
-        kernels::Touch::Again => Touch::Again,
-        kernels::Touch::Prefetch => Touch::Prefetch,
-        kernels::Touch::InTurns => Touch::InTurns,
     }
 }
 

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::words::{capital, direction, memory};
 use report::Document;
 use report::case::Order;
-use report::moving::Touch;
 use report::pieces::Way;
 use report::row::Row;
 use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::SweepFit;
+use stats::touch::Touch;
 use stats::units::size;
 
 use super::over_sizes::{described, over_sizes, point};

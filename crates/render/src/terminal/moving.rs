@@ -2,10 +2,10 @@
 
 use analysis::moving::{case, is_of, part_away, touch, touch_name, who};
 use report::Document;
-use report::moving::Touch;
 use report::rank::Rank;
 use report::settings::{Direction, MemoryKind};
 use stats::alike::distinct;
+use stats::touch::Touch;
 use stats::units::size;
 
 use super::grid::TextGrid;

@@ -4,12 +4,12 @@ pub(super) use analysis::words::{NEWER, by, count, devices, direction, lanes, me
 use stats::IdSet;
 use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
+use stats::stage::Stage;
 use stats::stop::StopReason;
 
 use report::case::{Order, Timing};
 use report::device::{Device, DeviceKind};
 use report::rank::Locality;
-use report::result::Stage;
 use report::settings::{OrderAsked, TimingAsked};
 
 pub(super) fn order(order: Order) -> &'static str {

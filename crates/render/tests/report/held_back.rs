@@ -1,9 +1,10 @@
 //! GPUs that were throttled, shared, or behind a narrow link: what the first lines say of them, and that it is taken for the cause of a low figure.
 
 use analysis::throttling::sentences;
-use report::conditions::{Conditions, HeldBack, Limit};
+use report::conditions::{Conditions, HeldBack};
 use report::device::{Coherence, ReadWhen};
 use report::{Document, Known};
+use stats::clock_limit::Limit;
 
 use crate::samples;
 

@@ -7,11 +7,12 @@ use report::contention::Aggregate;
 use report::device::ReadWhen;
 use report::document::{Level, Message, Status};
 use report::rank::Locality;
-use report::result::{Mismatch, NodePages, Outcome, RankResult, Stage, Verification};
+use report::result::{Mismatch, NodePages, Outcome, RankResult, Verification};
 use report::settings::{Direction, MemoryKind};
 use report::{Known, json};
 use stats::IdSet;
 use stats::flag::Flag;
+use stats::stage::Stage;
 
 use crate::{golden, samples};
 

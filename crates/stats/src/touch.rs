@@ -1,9 +1,9 @@
-//! Memory whose pages go to whoever touches them: how it is touched. What it comes to is in `analysis::moving`.
+//! How memory is touched whose pages go to whoever touches them.
 //!
-//! The figures are the cases': `direction` is `h2d` where the GPU touches it, `d2h` where the rank's core does, `roundtrip` where both do in turns; `group` is how.
+//! In documents the figures are the cases': `direction` is `h2d` where the GPU touches it, `d2h` where the rank's core does, `roundtrip` where both do in turns; `group` is how.
 
 /// How memory is touched, and by whom it was before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Touch {
     /// Written, and nobody has touched it before.
     Untouched,
@@ -13,7 +13,7 @@ pub enum Touch {
     Again,
     /// Told to come, after the other side wrote it.
     Prefetch,
-    /// Changed by the GPU and then by the core.
+    /// Changed by the GPU and then by the core: each of them finds it with the other one.
     InTurns,
 }
 

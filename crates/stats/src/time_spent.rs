@@ -1,23 +1,23 @@
-//! Where a rank's time went: every stage of its life, in nanoseconds on the node's clock.
+//! Where a rank's time went: every stage of its life, in nanoseconds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
-
-/// The time of one rank, by what it was spent on. What is missing from the whole is waiting for other ranks and for the lead.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a rank's time went, by the node's clock. What is missing from the run's whole time is the rank's waiting for other ranks, and what
+/// was done before and after the ranks lived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSpent {
-    /// Binding, opening the device.
+    /// Binding, and opening the device.
     pub init_ns: u64,
     /// Allocating, placing and touching memory, and freeing it.
     pub allocate_ns: u64,
-    /// Pinning and unpinning it.
+    /// Pinning memory.
     pub pin_ns: u64,
     /// Looking where thread and pages are.
     pub prove_ns: u64,
-    /// Warming up.
+    /// Rounds that do not count.
     pub warm_up_ns: u64,
-    /// Laying out what a block will move.
+    /// Laying out what blocks move.
     pub lay_out_ns: u64,
     /// The timed regions.
     pub measure_ns: u64,
@@ -26,14 +26,6 @@ pub struct TimeSpent {
 }
 
 impl TimeSpent {
-    /// Does something and adds its time to one of the fields.
-    pub fn on<T>(&mut self, field: fn(&mut Self) -> &mut u64, act: impl FnOnce() -> T) -> T {
-        let began = clock::now_ns();
-        let result = act();
-        *field(self) += clock::now_ns() - began;
-        result
-    }
-
     /// Adds another's times.
     pub fn add(&mut self, other: &Self) {
         self.init_ns += other.init_ns;
