@@ -9,9 +9,7 @@
 //! every block that was seen: it is cut to nothing but its domain. With the few allocations of a run it is wide by chance or narrow by chance, so the interval stated
 //! is the smallest that holds both.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
-use crate::interval::{Interval, median, median_interval};
+use crate::interval::{Interval, mean_and_reach, median, median_interval, student};
 
 /// Two allocations say too little of a third: Student's quantile is 12.7 standard errors.
 const LEAST_ALLOCATIONS: usize = 3;
@@ -37,11 +35,21 @@ impl BlockValue {
     }
 }
 
+/// The values of blocks.
+pub(crate) fn values(blocks: &[BlockValue]) -> Vec<f64> {
+    blocks.iter().map(|block| block.value).collect()
+}
+
+/// Blocks that follow each other on one allocation.
+pub(crate) fn allocations_of(blocks: &[BlockValue]) -> impl Iterator<Item = &[BlockValue]> {
+    blocks.chunk_by(|one, next| one.allocation == next.allocation)
+}
+
 /// The interval of the median of these blocks, in the order measured: the exact order-statistic one of the blocks ([`median_interval`]), widened to
 /// hold Student's interval of the logarithms of the allocations' medians where three allocations or more have three blocks or more. It is above zero where all
 /// values are. `None` where the blocks give none.
 pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval> {
-    let values: Vec<f64> = blocks.iter().map(|block| block.value).collect();
+    let values = values(blocks);
     let of_blocks = median_interval(&values, confidence)?;
     let Some((low, high)) = of_allocations(blocks, confidence) else { return Some(of_blocks) };
     Some(Interval { low: of_blocks.low.min(low), high: of_blocks.high.max(high), ..of_blocks })
@@ -49,11 +57,8 @@ pub fn block_interval(blocks: &[BlockValue], confidence: f64) -> Option<Interval
 
 /// The medians of the allocations that have three blocks or more, in the order measured; none where fewer than three have.
 fn allocation_medians(blocks: &[BlockValue]) -> Vec<f64> {
-    let medians: Vec<f64> = blocks
-        .chunk_by(|one, next| one.allocation == next.allocation)
-        .filter(|of_one| of_one.len() >= LEAST_BLOCKS)
-        .filter_map(|of_one| median(&of_one.iter().map(|block| block.value).collect::<Vec<_>>()))
-        .collect();
+    let whole = allocations_of(blocks).filter(|of_one| of_one.len() >= LEAST_BLOCKS);
+    let medians: Vec<f64> = whole.filter_map(|of_one| median(&values(of_one))).collect();
     if medians.len() < LEAST_ALLOCATIONS { Vec::new() } else { medians }
 }
 
@@ -64,36 +69,28 @@ fn of_allocations(blocks: &[BlockValue], confidence: f64) -> Option<(f64, f64)> 
         return None;
     }
     let logs: Vec<f64> = medians.iter().map(|median| median.ln()).collect();
-    let count = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / count;
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let error = (squares / (count - 1.0) / count).sqrt();
-    let reach = student(logs.len(), confidence)? * error;
+    let (mean, reach) = mean_and_reach(&logs, confidence)?;
     Some(((mean - reach).exp(), (mean + reach).exp()))
-}
-
-/// How many standard errors of `count` values their mean's interval reaches to either side.
-fn student(count: usize, confidence: f64) -> Option<f64> {
-    Some(StudentsT::new(0.0, 1.0, count as f64 - 1.0).ok()?.inverse_cdf(0.5 + confidence / 2.0))
 }
 
 /// Of how many blocks in all the interval is expected to be as narrow as ± `target` of the median, if further blocks vary as these do: the order statistics'
 /// half-width falls with the square root of the blocks, that of the allocations with the square root of their number and with Student's quantile. An allocation is
 /// taken to have five further blocks. None within `most`, or where these blocks give no interval: `None`.
 pub fn blocks_needed(blocks: &[BlockValue], confidence: f64, target: f64, most: usize) -> Option<usize> {
-    let values: Vec<f64> = blocks.iter().map(|block| block.value).collect();
+    let values = values(blocks);
     let middle = median(&values)?;
     let of_blocks = median_interval(&values, confidence)?.relative_half_width(middle);
     let allocations = allocation_medians(blocks).len();
     let of_allocations = of_allocations(blocks, confidence).map(|(low, high)| (high - low) / 2.0 / middle.abs());
-    let now =
-        student(allocations.max(LEAST_ALLOCATIONS), confidence)? / (allocations.max(LEAST_ALLOCATIONS) as f64).sqrt();
+    let least = allocations.max(LEAST_ALLOCATIONS) as f64;
+    let now = student(least - 1.0, confidence)? / least.sqrt();
     let narrow = |count: &usize| {
         let further = count - blocks.len();
         let by_blocks = of_blocks * (blocks.len() as f64 / *count as f64).sqrt();
         let then = allocations + further / BLOCKS_AN_ALLOCATION;
-        let by_allocations = of_allocations
-            .map_or(Some(0.0), |width| Some(width * student(then, confidence)? / (then as f64).sqrt() / now));
+        let by_allocations = of_allocations.map_or(Some(0.0), |width| {
+            Some(width * student(then as f64 - 1.0, confidence)? / (then as f64).sqrt() / now)
+        });
         by_blocks <= target && by_allocations.is_some_and(|width| width <= target)
     };
     (blocks.len()..=most).find(narrow)
@@ -203,8 +200,7 @@ mod tests {
             // Standard deviation 0.35 %.
             assert!(share > 0.94, "{between} % between allocations: {share}");
         }
-        let of_blocks =
-            |blocks: &[BlockValue]| median_interval(&blocks.iter().map(|block| block.value).collect::<Vec<_>>(), 0.95);
+        let of_blocks = |blocks: &[BlockValue]| median_interval(&values(blocks), 0.95);
         let share = covered(3.0, of_blocks);
         assert!(share < 0.85, "blocks alone know nothing of allocations: {share}");
     }

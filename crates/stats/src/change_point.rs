@@ -14,7 +14,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::family::normal_p;
-use crate::interval::median;
+use crate::interval::{mean_and_squares, median};
 use crate::wandering::Wandering;
 
 /// The fewest values on each side of a change.
@@ -91,8 +91,7 @@ pub fn spread(values: &[f64], changes: &[Change]) -> Option<f64> {
     let (mut squares, mut expected, mut from) = (0.0, 0.0, 0);
     for to in changes.iter().map(|change| change.at).chain([values.len()]) {
         let logs: Vec<f64> = values[from..to].iter().map(|value| value.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        squares += mean_and_squares(&logs).1;
         expected += law.squares[to - from];
         from = to;
     }
@@ -166,9 +165,9 @@ fn correlation(logs: &[f64], at: usize) -> f64 {
     let count = logs.len() as f64;
     let (mut products, mut squares) = (0.0, 0.0);
     for side in [&logs[..at], &logs[at..]] {
-        let mean = side.iter().sum::<f64>() / side.len() as f64;
+        let (mean, of_side) = mean_and_squares(side);
         products += side.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
-        squares += side.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+        squares += of_side;
     }
     let seen = if squares > 0.0 { products / squares } else { 0.0 };
     // What two fitted means take away (Kendall, "Note on bias in the estimation of autocorrelation", 1954), twice.

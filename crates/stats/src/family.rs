@@ -25,7 +25,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::alpha::ALPHA;
 use crate::holm::holm;
-use crate::interval::median;
+use crate::interval::{mean, median};
 use crate::mann_whitney::{mann_whitney_p, smallest_p};
 use crate::neighbours::Neighbours;
 use crate::t_ratio::{Distance, Logs, error};
@@ -276,7 +276,7 @@ fn correlation(tests: &[FamilyTest]) -> f64 {
     for test in tests {
         let FamilyTest::Values(values) = test else { continue };
         for (side, series) in values.series.iter().enumerate().filter(|(_, series)| series.len() > 2) {
-            let mean = series.iter().sum::<f64>() / series.len() as f64;
+            let mean = mean(series);
             alike.entry((side, series.len())).or_default().push(series.iter().map(|log| log - mean).collect());
         }
     }

@@ -7,7 +7,7 @@
 //! itself, not from its normal approximation, so the coverage is exact at small counts too.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
-use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// A confidence interval, in the unit of the values it was made from.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -94,6 +94,28 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     }
     let low = *values.get(enough.checked_sub(1)?)?;
     Some(Interval { low, high: values[n - enough], confidence: coverage(enough) })
+}
+
+/// The mean of values; no number without any.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The mean of values, and the sum of their squared distances from it.
+pub(crate) fn mean_and_squares(values: &[f64]) -> (f64, f64) {
+    let mean = mean(values);
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
+}
+
+/// How many of its standard errors, known from so many independent differences, Student's interval of a mean reaches to either side.
+pub(crate) fn student(freedom: f64, confidence: f64) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0))
+}
+
+/// The mean of values, and how far Student's interval of it reaches to either side; `None` of fewer than two.
+pub(crate) fn mean_and_reach(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
+    let ((mean, squares), count) = (mean_and_squares(values), values.len() as f64);
+    Some((mean, student(count - 1.0, confidence)? * (squares / (count - 1.0) / count).sqrt()))
 }
 
 /// A copy in ascending order (by total order: a NaN, which no caller should have, comes last and spoils what is

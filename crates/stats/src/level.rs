@@ -7,9 +7,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::block_interval::BlockValue;
-use crate::interval::Interval;
-use crate::scatter::{Scatter, allocations_of};
+use crate::block_interval::{BlockValue, allocations_of};
+use crate::interval::{Interval, mean, mean_and_squares, student};
+use crate::scatter::Scatter;
 
 /// A deviation is never taken to be known from fewer differences than this.
 const LEAST_FREEDOM: f64 = 1.0;
@@ -44,7 +44,7 @@ impl Level {
         let logs: Vec<f64> = blocks.iter().map(|block| (block.value / first).ln()).collect();
         let worth = scatter.worth(blocks);
         let squared_error = (scatter.variance(&logs, worth) / worth).max(of_allocations(blocks, &logs));
-        let mean = first.ln() + logs.iter().sum::<f64>() / logs.len() as f64;
+        let mean = first.ln() + mean(&logs);
         Some(Self { mean, squared_error, freedom: (worth - 1.0).max(LEAST_FREEDOM) })
     }
 
@@ -96,8 +96,7 @@ impl Level {
 
     /// The interval of the value whose logarithm it is.
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
-        let reach = StudentsT::new(0.0, 1.0, self.freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0);
-        let reach = reach * self.squared_error.sqrt();
+        let reach = student(self.freedom, confidence)? * self.squared_error.sqrt();
         Some(Interval { low: (self.mean - reach).exp(), high: (self.mean + reach).exp(), confidence })
     }
 
@@ -123,12 +122,10 @@ impl Level {
 fn of_allocations(blocks: &[BlockValue], logs: &[f64]) -> f64 {
     let (mut from, mut means) = (0, Vec::new());
     for of_one in allocations_of(blocks) {
-        means.push(logs[from..from + of_one.len()].iter().sum::<f64>() / of_one.len() as f64);
+        means.push(mean(&logs[from..from + of_one.len()]));
         from += of_one.len();
     }
-    let count = means.len() as f64;
-    let mean = means.iter().sum::<f64>() / count;
-    let squares: f64 = means.iter().map(|of_one| (of_one - mean).powi(2)).sum();
+    let ((_, squares), count) = (mean_and_squares(&means), means.len() as f64);
     if count > 1.0 { squares / (count - 1.0) / count } else { 0.0 }
 }
 

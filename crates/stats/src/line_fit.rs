@@ -11,16 +11,16 @@
 //! of any break (F test, Bonferroni over breaks). A size is a *dip* by its contrast with its two neighbours: the model's rate is concave in the logarithms, so a rate surely
 //! below the line between them is below what any α and β allow. Left out: correction over the fits and sizes of a document, which is the caller's.
 //!
-//! 430 lines because its tests simulate each claim on the same machines.
+//! 410 lines because its tests simulate each claim on the same machines.
 
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 use crate::alpha::{ALPHA, CONFIDENCE};
-use crate::block_interval::BlockValue;
+use crate::block_interval::{BlockValue, allocations_of, values};
 use crate::family::{NOISIER, by_itself_or_beside, normal_p};
-use crate::interval::{Interval, median};
+use crate::interval::{Interval, mean_and_reach, mean_and_squares, median, student};
 use crate::level::Level;
-use crate::scatter::{Scatter, allocations_of};
+use crate::scatter::Scatter;
 
 /// Fewer sizes make no line worth an interval.
 pub const LEAST_SIZES: usize = 4;
@@ -118,7 +118,7 @@ pub fn line_fit(points: &[SizeTimes], fits: usize) -> Option<LineFit> {
 type Time = (f64, f64);
 
 fn median_of(blocks: &[BlockValue]) -> Option<f64> {
-    median(&blocks.iter().map(|block| block.value).collect::<Vec<_>>())
+    median(&values(blocks))
 }
 
 /// The times of all sizes, one for each allocation that all of them have, or for each pass where these are too few. Allocations go by their order in a size:
@@ -185,7 +185,7 @@ fn line(times: &[Time], clusters: &[&[Time]]) -> Option<Line> {
     let fits: Vec<Weighted> = clusters.iter().filter_map(|cluster| Weighted::of(cluster)).collect();
     let freedom = times.len() as f64 - 2.0;
     let variance = fit.squares / freedom;
-    let of_sizes = |part: f64| Some(quantile(freedom)? * (variance * part).max(0.0).sqrt());
+    let of_sizes = |part: f64| Some(student(freedom, CONFIDENCE)? * (variance * part).max(0.0).sqrt());
     let latencies: Vec<f64> = fits.iter().map(|fit| fit.latency_ns).collect();
     let slopes: Vec<f64> = fits.iter().map(|fit| fit.ns_a_byte.ln()).collect();
     let latency = around(fit.latency_ns, of_sizes(fit.of_latency)?, &latencies)?;
@@ -200,37 +200,19 @@ fn line(times: &[Time], clusters: &[&[Time]]) -> Option<Line> {
     })
 }
 
-/// Student's quantile of the interval.
-fn quantile(freedom: f64) -> Option<f64> {
-    Some(StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + CONFIDENCE / 2.0))
-}
-
 /// The smallest interval that holds what the sizes say of a value, and Student's of the fits of clusters, around their mean and around the value: the fit through all
 /// medians weighs allocations by their blocks, and the clusters do not.
 fn around(value: f64, of_sizes: f64, fits: &[f64]) -> Option<[f64; 2]> {
-    let reach = reach(fits)?;
-    let mean = fits.iter().sum::<f64>() / fits.len() as f64;
+    let (mean, reach) = mean_and_reach(fits, CONFIDENCE).filter(|_| fits.len() >= LEAST_CLUSTERS)?;
     let wider = of_sizes.max(reach);
     Some([(value - wider).min(mean - reach), (value + wider).max(mean + reach)])
-}
-
-/// Half of Student's interval of the mean of these; `None` of too few.
-fn reach(values: &[f64]) -> Option<f64> {
-    if values.len() < LEAST_CLUSTERS {
-        return None;
-    }
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some(quantile(count - 1.0)? * (squares / (count - 1.0) / count).sqrt())
 }
 
 /// One over the deviation of each size's blocks, each taken together with a middling one that counts for [`OF_OTHERS`] differences: three blocks tell little of theirs.
 fn weights(points: &[SizeTimes]) -> Vec<f64> {
     let variance = |point: &SizeTimes| {
         let logs: Vec<f64> = point.blocks.iter().map(|block| block.value.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)
+        mean_and_squares(&logs).1 / (logs.len() as f64 - 1.0)
     };
     let variances: Vec<f64> = points.iter().map(variance).collect();
     let middling = median(&variances).unwrap_or(0.0);

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::interval::mean_and_squares;
+
 /// The strongest correlation from block to block that is looked for: of a stronger one a run of blocks shows nothing.
 const STRONGEST: f64 = 0.98;
 
@@ -20,10 +22,10 @@ impl Neighbours {
     /// Takes in the values of one series, in order, over their deviation.
     pub fn add(&mut self, scores: &[f64]) {
         if scores.len() > 1 {
-            let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+            let (mean, squares) = mean_and_squares(scores);
             *self.series.entry(scores.len()).or_default() += 1.0;
             self.products += scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
-            self.squares += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+            self.squares += squares;
         }
     }
 

@@ -13,8 +13,8 @@
 //! Both are estimates, and each is taken a standard error too high. Left out: what all cases of a pass share, which cancels where cases are compared, and
 //! luck of allocations that only some cases have, of which three allocations a case show too little.
 
-use crate::block_interval::BlockValue;
-use crate::interval::{median, sorted};
+use crate::block_interval::{BlockValue, allocations_of, values};
+use crate::interval::{mean_and_squares, median, sorted};
 use crate::neighbours::{Neighbours, inflation};
 
 /// How many standard errors an estimate is taken too high.
@@ -87,22 +87,16 @@ impl Scatter {
     /// The variance of one block of these, of logarithms, whose mean is worth so many.
     pub(crate) fn variance(&self, logs: &[f64], worth: f64) -> f64 {
         let count = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / count;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let (_, squares) = mean_and_squares(logs);
         // Blocks that hang together lie nearer to their own mean: the squares are this many times the variance.
         let times = (count - count / worth).max(1.0 - 1.0 / count);
         (squares / times).max(self.least_variance)
     }
 }
 
-/// Blocks that follow each other on one allocation.
-pub(crate) fn allocations_of(blocks: &[BlockValue]) -> impl Iterator<Item = &[BlockValue]> {
-    blocks.chunk_by(|one, next| one.allocation == next.allocation)
-}
-
 /// The step of figures that come in steps, as a part of them: the least difference, where some are equal and some are not.
 fn step(blocks: &[BlockValue]) -> Option<f64> {
-    let values = sorted(&blocks.iter().map(|block| block.value).collect::<Vec<_>>());
+    let values = sorted(&values(blocks));
     let steps = || values.windows(2).map(|two| two[1] / two[0] - 1.0);
     let least = steps().filter(|step| *step > ROUNDING).reduce(f64::min)?;
     steps().any(|step| step <= ROUNDING).then_some(least)
@@ -118,8 +112,7 @@ impl Scores {
     /// `None` of too few blocks, of equal ones, and where one is not positive.
     fn of(blocks: &[BlockValue]) -> Option<Self> {
         let logs: Vec<f64> = blocks.iter().map(|block| block.value.ln()).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let (mean, squares) = mean_and_squares(&logs);
         let variance = squares / (logs.len() as f64 - 1.0);
         let shows = logs.len() >= LEAST_BLOCKS && variance.is_finite() && variance.sqrt() > mean.abs() * ROUNDING;
         shows.then(|| Self { values: logs.iter().map(|log| (log - mean) / variance.sqrt()).collect(), variance })
@@ -143,9 +136,9 @@ impl Allocations {
         for of_one in allocations_of(blocks) {
             let scores = &scores[from..from + of_one.len()];
             let count = of_one.len() as f64;
-            let mean = scores.iter().sum::<f64>() / count;
+            let (mean, of_mean) = mean_and_squares(scores);
             self.between += count * mean * mean;
-            self.within += scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+            self.within += of_mean;
             (from, groups, squares) = (from + of_one.len(), groups + 1.0, squares + count * count);
         }
         let count = blocks.len() as f64;

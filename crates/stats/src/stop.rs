@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use crate::alpha::CONFIDENCE;
-use crate::block_interval::{BlockValue, block_interval, blocks_needed};
+use crate::block_interval::{BlockValue, block_interval, blocks_needed, values};
 use crate::interval::median;
 
 /// A plateau is judged from this many blocks on: half of them must still give an interval worth comparing with.
@@ -122,8 +122,7 @@ impl StopReason {
 pub fn decide(blocks: &[BlockValue], rule: &StopRule) -> Option<StopReason> {
     let n = blocks.len();
     let half_width = |blocks: &[BlockValue]| -> Option<f64> {
-        let values: Vec<f64> = blocks.iter().map(|block| block.value).collect();
-        let half_width = block_interval(blocks, CONFIDENCE)?.relative_half_width(median(&values)?);
+        let half_width = block_interval(blocks, CONFIDENCE)?.relative_half_width(median(&values(blocks))?);
         half_width.is_finite().then_some(half_width)
     };
     let is_narrow = |blocks: &[BlockValue]| half_width(blocks).is_some_and(|width| width <= rule.target_half_width);

@@ -4,8 +4,8 @@
 //! rounds. Rates are total bytes over total time, never a mean of rates (Hoefler and Belli, SC15, rule 3).
 
 use crate::alpha::CONFIDENCE;
-use crate::block_interval::{BlockValue, block_interval};
-use crate::interval::{Interval, median, quantile, sorted};
+use crate::block_interval::{BlockValue, block_interval, values};
+use crate::interval::{Interval, mean_and_squares, median, quantile, sorted};
 use crate::outlier;
 use crate::sample::Block;
 
@@ -60,12 +60,11 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
     if !blocks.iter().all(Block::is_measured) {
         return None;
     }
-    let values: Vec<BlockValue> = blocks.iter().map(Block::value).collect();
-    let median_ns = median(&values.iter().map(|block| block.value).collect::<Vec<_>>())?;
+    let blocks_ns: Vec<BlockValue> = blocks.iter().map(Block::value).collect();
+    let median_ns = median(&values(&blocks_ns))?;
     let round_ns = sorted(&blocks.iter().flat_map(|block| &block.round_ns).copied().collect::<Vec<f64>>());
     let rounds = round_ns.len() as f64;
-    let mean_ns = round_ns.iter().sum::<f64>() / rounds;
-    let squares: f64 = round_ns.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+    let (mean_ns, squares) = mean_and_squares(&round_ns);
     let bytes: u64 = blocks.iter().map(|block| block.bytes).sum();
     let elapsed_ns: f64 = blocks.iter().map(|block| block.elapsed_ns).sum();
     // `median_ns` is of one copy round, also where several were timed together.
@@ -76,7 +75,7 @@ pub fn summarize(blocks: &[Block]) -> Option<Summary> {
         bytes,
         elapsed_ns,
         median_ns,
-        median_interval_ns: block_interval(&values, CONFIDENCE),
+        median_interval_ns: block_interval(&blocks_ns, CONFIDENCE),
         mean_ns,
         std_ns: (round_ns.len() > 1).then(|| (squares / (rounds - 1.0)).sqrt()),
         min_ns: quantile(&round_ns, 0.0)?,

@@ -12,7 +12,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::interval::{Interval, sorted};
+use crate::interval::{Interval, mean, mean_and_squares, sorted};
 use crate::wandering::Wandering;
 
 /// Of one value against others there must be this many others.
@@ -86,15 +86,13 @@ impl Logs {
         let logs = sorted(&values.iter().map(|value| value.ln()).collect::<Vec<_>>());
         let count = logs.len();
         let kept = &logs[cut..count - cut];
-        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         // Winsorized: what was cut counts as the last value that was kept.
         let winsorized: Vec<f64> = logs.iter().map(|log| log.clamp(kept[0], kept[kept.len() - 1])).collect();
-        let center = mean_of(&winsorized);
-        let squares: f64 = winsorized.iter().map(|log| (log - center).powi(2)).sum();
+        let (_, squares) = mean_and_squares(&winsorized);
         let freedom = kept.len() as f64 - 1.0;
         let squared_error = squares / (kept.len() as f64 * freedom);
         let deviation = (freedom > 0.0).then(|| (squared_error * count as f64).sqrt());
-        Some(Self { count, mean: mean_of(kept), deviation, freedom })
+        Some(Self { count, mean: mean(kept), deviation, freedom })
     }
 }
 

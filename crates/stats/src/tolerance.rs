@@ -9,7 +9,7 @@
 
 use statrs::distribution::{Beta, ContinuousCDF, Normal};
 
-use crate::interval::{quantile, sorted};
+use crate::interval::{mean_and_squares, quantile, sorted};
 use crate::random::SplitMix64;
 
 /// How often the laws of the spreads are drawn: the limit then moves by some 1 % of its distance from the mean from seed to seed.
@@ -37,19 +37,14 @@ impl GroupedValues {
         if !usable || !groups.iter().flatten().all(|value| value.is_finite()) {
             return None;
         }
-        let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let means: Vec<f64> = groups.iter().map(|group| mean_of(group)).collect();
-        let (mean, count) = (mean_of(&means), groups.len() as f64);
-        let squares = |values: &[f64], mean: f64| values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let (means, squares): (Vec<f64>, Vec<f64>) = groups.iter().map(|group| mean_and_squares(group)).unzip();
+        let ((mean, between), count) = (mean_and_squares(&means), groups.len() as f64);
         Some(Self {
             mean,
             count,
-            between: squares(&means, mean),
+            between,
             size: count / groups.iter().map(|group| 1.0 / group.len() as f64).sum::<f64>(),
-            within: (
-                groups.iter().zip(&means).map(|(group, mean)| squares(group, *mean)).sum(),
-                groups.iter().map(|group| group.len() as f64 - 1.0).sum(),
-            ),
+            within: (squares.iter().sum(), groups.iter().map(|group| group.len() as f64 - 1.0).sum()),
         })
     }
 
