@@ -241,19 +241,6 @@ pub enum TrialVerdict {
     Newer,
 }
 
-impl TrialVerdict {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "same",
-            Self::Undecided => "undecided",
-            Self::Newer => "newer",
-        }
-    }
-}
-
 /// A variant against the baseline, by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialComparison {

@@ -39,18 +39,6 @@ pub enum TwoSampleVerdict {
     Undecided,
 }
 
-impl TwoSampleVerdict {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoMeasurableDifference => "no-measurable-difference",
-            Self::Lower => "lower",
-            Self::Higher => "higher",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
 /// The second of two sets of values against the first.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Comparison")]
@@ -125,9 +113,6 @@ pub fn cliffs_delta(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-    use serde::de::IntoDeserializer;
-    use serde::de::value::{Error, StrDeserializer};
 
     use super::*;
     use crate::noise;
@@ -251,19 +236,6 @@ mod tests {
         assert_eq!(compare(&A, &B[..5], 1), None);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(compare(&A, &[1.0, 2.0, 3.0, 4.0, 5.0, bad], 1), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn names_are_those_of_the_documents() {
-        for verdict in [
-            TwoSampleVerdict::NoMeasurableDifference,
-            TwoSampleVerdict::Lower,
-            TwoSampleVerdict::Higher,
-            TwoSampleVerdict::Undecided,
-        ] {
-            let name: StrDeserializer<'_, Error> = verdict.name().into_deserializer();
-            assert_eq!(TwoSampleVerdict::deserialize(name), Ok(verdict));
         }
     }
 }

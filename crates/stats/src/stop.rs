@@ -94,22 +94,6 @@ pub enum StopReason {
     Error,
 }
 
-impl StopReason {
-    /// As documents name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Target => "target",
-            Self::Plateau => "plateau",
-            Self::MaxBlocks => "max-blocks",
-            Self::Costly => "costly",
-            Self::MaxTime => "max-time",
-            Self::Fixed => "fixed",
-            Self::Signal => "signal",
-            Self::Error => "error",
-        }
-    }
-}
-
 /// Whether the blocks measured so far are enough, and why; `None`: measure another. `blocks` are in the order measured.
 ///
 /// * [`StopReason::Target`]: the half-width is at most the target, with the newest block and without it;
@@ -149,9 +133,6 @@ pub fn further_blocks(blocks: &[BlockValue], rule: &StopRule) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-    use serde::de::IntoDeserializer;
-    use serde::de::value::{Error, StrDeserializer};
 
     use super::*;
     use crate::noise;
@@ -344,14 +325,5 @@ mod tests {
         );
         assert_eq!(decide(&blocks(&[f64::NAN; 50]), &RULE), Some(StopReason::MaxBlocks));
         assert_eq!(decide(&blocks(&[0.0; 50]), &RULE), Some(StopReason::MaxBlocks), "a share of zero is no share");
-    }
-
-    #[test]
-    fn names_are_those_of_the_documents() {
-        use StopReason::{Costly, Error as Failed, Fixed, MaxBlocks, MaxTime, Plateau, Signal, Target};
-        for reason in [Target, Plateau, MaxBlocks, Costly, MaxTime, Fixed, Signal, Failed] {
-            let name: StrDeserializer<'_, Error> = reason.name().into_deserializer();
-            assert_eq!(StopReason::deserialize(name), Ok(reason));
-        }
     }
 }

@@ -6,6 +6,7 @@ use analysis::mpi_answer;
 use experiments::Exit;
 use experiments::document::DocumentState;
 use experiments::supervised::SupervisedRun;
+use report::json::word;
 use report::mpi::{
     MpiAdapter, MpiCarried, MpiCase, MpiDeviceMemory, MpiGpuThread, MpiLibrary, MpiOperation, MpiPair, MpiPerByte,
     MpiPlaced, MpiRank, MpiSettings, MpiWitness, rows,
@@ -200,7 +201,7 @@ fn case(found: &CaseFound) -> MpiCase {
         gpu_bytes_per_s: median(&found.gpu_bytes_per_s),
         gpu_block_bytes_per_s: found.gpu_bytes_per_s.clone(),
         verified_bytes: found.verified_bytes,
-        stop: found.stop.map(|stop| stop.name().to_owned()),
+        stop: found.stop.as_ref().map(word),
         reason: found.trouble.clone(),
     }
 }

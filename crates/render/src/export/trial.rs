@@ -2,6 +2,7 @@
 
 use analysis::incomplete::Incomplete;
 use report::TrialDocument;
+use report::json::word;
 use report::trial::TrialRow;
 use stats::units::counted;
 
@@ -93,7 +94,7 @@ fn point(document: &TrialDocument, row: &TrialRow) -> Point {
             ("metric", row.metric.clone()),
             ("unit", row.unit.clone().unwrap_or_default()),
             ("more_is_better", row.more_is_better.to_string()),
-            ("verdict", found.map_or("baseline", |found| found.verdict.name()).to_owned()),
+            ("verdict", found.map_or_else(|| "baseline".to_owned(), |found| word(&found.verdict))),
         ],
         numbers: known([
             ("counted", count(row.counted.into())),

@@ -4,6 +4,7 @@ use analysis::answer_status;
 use analysis::incomplete::Incomplete;
 use report::TrialDocument;
 use report::document::Tool;
+use report::json::word;
 use report::trial::{TrialMetric, TrialOutcome, TrialRun, TrialVerdict};
 use stats::IdSet;
 
@@ -131,7 +132,7 @@ fn tables(document: &TrialDocument, page: &mut HtmlPage) {
             number(row.median),
             found.and_then(|found| found.ratio).map_or("–".to_owned(), digits::change),
             ends.map_or("–".to_owned(), digits::changes),
-            found.map_or("baseline", |found| found.verdict.name()).to_owned(),
+            found.map_or_else(|| "baseline".to_owned(), |found| word(&found.verdict)),
         ]
     });
     let header =
