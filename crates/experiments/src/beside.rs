@@ -15,7 +15,7 @@ use report::settings::MemoryKind;
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use super::memory_range;
 use crate::document::of_experiment::name_of;
 use hostmem::Access;
@@ -23,10 +23,10 @@ use hostmem::Access;
 use crate::backends::FoundPlatform;
 use crate::budget::fits_on;
 use crate::config;
-use crate::document::settings;
 use crate::fault::Fault;
 use crate::matrix_parts::{column, node_column};
 use crate::options::ContendOptions;
+use crate::settings;
 
 /// Copies of one rank, and threads beside them.
 pub struct Beside {
@@ -133,7 +133,7 @@ impl Beside {
             range_bytes: Some(self.range as u64),
             group: Some(group),
         };
-        let mut figures = Figures::default();
+        let mut figures = CaseMap::default();
         let threads = |count: usize| (0..count).map(|thread| (thread + 1, thread + 1)).collect::<Vec<_>>();
         for (at, copy) in copies.iter().enumerate() {
             figures.add(at, copy_case(copy, Order::Alone, ALONE.to_owned()), vec![(0, 0)]);

@@ -19,7 +19,7 @@ use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen_for_ranks};
-use crate::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
+use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::matrix_parts::column;
 use crate::options::{ContendOptions, Measuring};
@@ -99,7 +99,7 @@ impl Contend {
         let matrix = self.matrix(topology, found);
         let Self { config, plan, rows, .. } = self;
         let rules = PlacingRules::on(topology, config.huge_pages);
-        let (mut list, mut figures) = (Vec::new(), Figures::default());
+        let (mut list, mut figures) = (Vec::new(), CaseMap::default());
         for copy in pingpong::CopyCase::all(&config) {
             for row in &rows {
                 let copy = pingpong::CopyCase { order: row.order, ..copy };

@@ -15,7 +15,7 @@ use report::settings::{Direction, MemoryKind};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use crate::config;
 use crate::fault::Fault;
 use crate::options::Measuring;
@@ -129,7 +129,7 @@ impl CorePairs {
             self.engine.seed,
             &PlacingRules::on(topology, false),
         );
-        let (mut figures, mut places) = (Figures::default(), Vec::new());
+        let (mut figures, mut places) = (CaseMap::default(), Vec::new());
         for (at, (i, j)) in pairs.iter().enumerate() {
             let (one, other) = (self.cores[*i], self.cores[*j]);
             let case = DocumentCase {

@@ -15,7 +15,7 @@ use report::settings::{CopyEngine, Direction, MemoryKind, TimingAsked};
 use topo::Topology;
 
 use crate::config::unique;
-use crate::document::settings;
+use crate::settings;
 
 /// Everything that is to be measured.
 pub struct Experiment {
@@ -30,7 +30,7 @@ pub struct Experiment {
     /// The document's ranks: places, by number.
     pub places: Plan,
     /// The document's cases, and where the figures of engine cases stand in them.
-    pub figures: Figures,
+    pub figures: CaseMap,
     /// How figures stand in rows and columns.
     pub matrices: Vec<Matrix>,
     /// What of its document is known before the run, beside the cases.
@@ -143,14 +143,14 @@ impl DocumentCase {
 
 /// The document's cases, and where the figures of engine cases stand in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct CaseMap {
     /// The document's cases, each once.
     pub cases: Vec<DocumentCase>,
     /// Where the figures of engine cases stand.
     pub mappings: Vec<CaseMapping>,
 }
 
-impl Figures {
+impl CaseMap {
     /// The number of a case of the document, which is new if there is none like it.
     pub fn numbered(&mut self, case: DocumentCase) -> usize {
         self.cases.iter().position(|other| *other == case).unwrap_or_else(|| {

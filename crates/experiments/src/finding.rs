@@ -17,7 +17,7 @@ use crate::backends::{self, FoundPlatform};
 use crate::config;
 use crate::document::{of_experiment, verdict};
 use crate::exit::Exit;
-use crate::experiment::{Beforehand, Experiment, Figures, RequestedSettings};
+use crate::experiment::{Beforehand, CaseMap, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::here::Here;
 use crate::journal::{DocumentJournal, FinishedRun};
@@ -163,7 +163,7 @@ fn not_known(command: &'static str, args: &Measuring) -> Experiment {
         workers: Vec::new(),
         engine: config::measuring(args).engine(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
-        figures: Figures::default(),
+        figures: CaseMap::default(),
         matrices: Vec::new(),
         known: Beforehand::default(),
         asked: RequestedSettings::default(),

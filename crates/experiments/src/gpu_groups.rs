@@ -16,7 +16,7 @@ use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
@@ -213,7 +213,7 @@ impl GpuGroups {
         found: &FoundPlatform,
     ) -> Experiment {
         let rules = PlacingRules::on(topology, self.config.huge_pages);
-        let (mut list, mut figures) = (Vec::new(), Figures::default());
+        let (mut list, mut figures) = (Vec::new(), CaseMap::default());
         for copy in pingpong::CopyCase::all(&self.config) {
             for set in &sets {
                 let copy = pingpong::CopyCase { order: set.order, ..copy };

@@ -17,13 +17,13 @@ use crate::backends::FoundPlatform;
 use crate::budget::{fits, fits_on};
 use crate::config;
 use crate::document::of_experiment::name_of;
-use crate::document::settings;
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::gpu_places::GpuPlaces;
 use crate::kernel_facts::figures;
 use crate::options::ComputingOptions;
+use crate::settings;
 
 /// What is computed where.
 pub(crate) struct GpuKernels<'a> {

@@ -15,7 +15,7 @@ use report::matrix::{BY_KERNEL, Compares, Matrix};
 use stats::IdSet;
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, place};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
 use crate::backends::FoundPlatform;
 use crate::budget::fits_on;
@@ -39,7 +39,7 @@ pub struct GpuMatrix {
     places: Vec<RankPlan>,
     /// The copies, in the order of the engine's cases.
     copies: Vec<(pingpong::CopyCase, Cells)>,
-    figures: Figures,
+    figures: CaseMap,
     /// The range that is loaded from, bytes, where the latency of loads is asked for.
     load_range: Option<usize>,
 }
@@ -78,7 +78,7 @@ impl GpuMatrix {
             ranks: Vec::new(),
             places: Vec::new(),
             copies: Vec::new(),
-            figures: Figures::default(),
+            figures: CaseMap::default(),
             load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
         };
         matrix.find_places(topology);

@@ -11,7 +11,7 @@ use topo::Topology;
 
 use crate::backends::FoundPlatform;
 use crate::document::of_experiment::name_of;
-use crate::experiment::{CaseMapping, DocumentCase, Figures, place};
+use crate::experiment::{CaseMap, CaseMapping, DocumentCase, place};
 use crate::fault::Fault;
 use crate::matrix_parts::{column, no_row, row};
 
@@ -78,8 +78,8 @@ impl GpuPlaces {
     }
 
     /// Where the figures stand of engine cases that are each of `cases` at every place, one place after the other.
-    pub fn figures(&self, cases: impl IntoIterator<Item = DocumentCase>) -> Figures {
-        let mut figures = Figures::default();
+    pub fn figures(&self, cases: impl IntoIterator<Item = DocumentCase>) -> CaseMap {
+        let mut figures = CaseMap::default();
         for case in cases {
             let case = figures.numbered(case);
             for (number, (rank, _)) in self.each().enumerate() {

@@ -20,7 +20,7 @@
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised` ranks that may be lost, whose measurements other crates make;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is, `time_left` how long it will go on;
 //! * `here` what is known before a run; `documents` what others wrote, from files and folders;
-//! * `backends` which platform drives the devices; `config` where defaults are filled in; `budget` whether the memory is there;
+//! * `backends` which platform drives the devices; `config` where defaults are filled in, `settings` what was asked in the words of documents; `budget` whether the memory is there;
 //! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends;
 //! * `scratch` a folder for what only this process reads.
 
@@ -77,6 +77,7 @@ mod refusal;
 mod row_threads;
 mod run_context;
 pub mod scratch;
+pub mod settings;
 pub mod signals;
 mod suite;
 pub mod supervised;

@@ -20,17 +20,17 @@ use stats::{IdList, IdSet};
 use topo::Topology;
 
 use super::beside::{allowed, other_cores};
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, memory_of, place};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, memory_of, place};
 use super::memory_range;
 use super::traffic_step::TrafficStep;
 use hostmem::Access;
 
 use crate::budget::fits_on;
 use crate::config;
-use crate::document::settings;
 use crate::fault::Fault;
 use crate::matrix_parts::node_column;
 use crate::options::LatencyOptions;
+use crate::settings;
 
 /// Rounds of the run ahead: as many blocks.
 const AHEAD: Amount = Amount::Fixed { reps: 6, warmup: 2 };
@@ -236,7 +236,7 @@ impl Loaded {
             (Arc::new(self.loads()) as Arc<dyn Suite>, loaders),
             (Arc::new(self.traffic(&paces)) as Arc<dyn Suite>, self.threads().len()),
         ]);
-        let (mut figures, mut matrices, mut next) = (Figures::default(), Vec::new(), 0);
+        let (mut figures, mut matrices, mut next) = (CaseMap::default(), Vec::new(), 0);
         for (number, (curve, steps)) in self.curves.iter().zip(&steps).enumerate() {
             let first = loaders + self.first_thread(number);
             let threads = first..first + curve.traffic.len();

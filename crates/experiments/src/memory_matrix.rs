@@ -13,20 +13,20 @@ use placement::Row;
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use super::memory_range;
 use crate::budget::fits_on;
 use crate::config;
-use crate::document::settings;
 use crate::fault::Fault;
 use crate::options::MatrixOptions;
 use crate::row_threads::RowThreads;
+use crate::settings;
 
 /// What is accessed from where.
 pub struct MemoryMatrix {
     threads: RowThreads,
     cases: Vec<TrafficCase>,
-    figures: Figures,
+    figures: CaseMap,
     engine: EngineConfig,
     huge_pages: bool,
 }
@@ -40,7 +40,7 @@ impl MemoryMatrix {
         let mut matrix = Self {
             threads: RowThreads::new(rows, nodes, args.threads)?,
             cases: Vec::new(),
-            figures: Figures::default(),
+            figures: CaseMap::default(),
             engine: config::measuring(&args.measuring).engine(),
             huge_pages: args.measuring.huge_pages,
         };

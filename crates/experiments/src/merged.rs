@@ -7,7 +7,7 @@ use placement::{Plan, RankPlan};
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
 use stats::IdSet;
 
-use super::experiment::{Beforehand, CaseMapping, Experiment, Figures, RequestedSettings};
+use super::experiment::{Beforehand, CaseMap, CaseMapping, Experiment, RequestedSettings};
 
 /// These experiments as one, measured as the first one says; `None` without any.
 pub fn merged(command: &'static str, parts: Vec<Experiment>) -> Option<Experiment> {
@@ -44,7 +44,7 @@ fn empty(command: &'static str, first: &Experiment) -> Experiment {
         workers: Vec::new(),
         engine: first.engine.clone(),
         places: Plan { ranks: Vec::new(), notes: Vec::new() },
-        figures: Figures::default(),
+        figures: CaseMap::default(),
         matrices: Vec::new(),
         asked: RequestedSettings { huge_pages: first.asked.huge_pages, ..Default::default() },
     }

@@ -16,13 +16,13 @@ use crate::backends::{self, FoundPlatform, Untouched};
 use crate::budget::{fits, fits_on};
 use crate::config;
 use crate::document::of_experiment::name_of;
-use crate::document::settings;
 use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::gpu_places::GpuPlaces;
 use crate::options::{Measuring, MovingOptions};
 use crate::outline::Outline;
+use crate::settings;
 
 /// Sizes of a sweep where none are given.
 const SIZES: [u64; 5] = [1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20];

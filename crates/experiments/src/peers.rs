@@ -15,17 +15,17 @@ use placement::{Membind, Plan, RankPlan, Request, Target};
 use report::settings::{Direction, MemoryKind};
 use topo::Topology;
 
-use super::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings, place};
+use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
 use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
 use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
-use crate::document::settings;
 use crate::fault::Fault;
 use crate::options::{GpuPairs, PeerOptions};
 use crate::reach::{Reach, Reached};
+use crate::settings;
 use crate::watchdog::OPENS;
 
 /// The size of a copy where none is asked for: with what it writes twice as much, four times the L2 of the GPUs of today (B200: 126 MB) and of their last cache (MI300X: 256 MB).
@@ -143,7 +143,7 @@ impl Peers {
         }
         let copy =
             |one: &OneCopy| PeerCopy { rank: one.rank, from: self.targets[one.from].id, to: self.targets[one.to].id };
-        let (mut cases, mut figures) = (Vec::new(), Figures::default());
+        let (mut cases, mut figures) = (Vec::new(), CaseMap::default());
         let mut add = |group: &str, bytes: usize, copies: &[OneCopy]| {
             let case = DocumentCase {
                 order: Order::of(copies.len()),

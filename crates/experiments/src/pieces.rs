@@ -14,12 +14,12 @@ use crate::backends::FoundPlatform;
 use crate::budget::{fits, fits_on};
 use crate::config;
 use crate::document::of_experiment::name_of;
-use crate::document::settings;
 use crate::experiment::{Beforehand, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::gpu_kernels::{document_case, gpu_cases};
 use crate::gpu_places::GpuPlaces;
 use crate::options::{SmallPiecesOptions, SweepOptions};
+use crate::settings;
 
 /// What is sent where.
 pub(crate) struct PieceSweep<'a> {

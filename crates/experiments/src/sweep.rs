@@ -14,7 +14,7 @@ use crate::budget::{budget, budget_untouched};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::driver::{Making, Measurement, chosen};
-use crate::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
+use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::options::{Measuring, SweepOptions};
 use crate::outline::Outline;
@@ -86,7 +86,7 @@ impl Sweep {
         let rules = PlacingRules::on(topology, config.huge_pages);
         let list: Vec<(pingpong::CopyCase, Cells)> = copies.iter().map(|copy| (*copy, Cells::Own)).collect();
         let suite = CopySuite::of(&config, &plan.ranks, &list, &found.platform, rules);
-        let mut figures = Figures::default();
+        let mut figures = CaseMap::default();
         let places: Vec<(usize, usize)> = plan.ranks.iter().map(|rank| (rank.rank, rank.rank)).collect();
         for (at, copy) in copies.iter().enumerate() {
             figures.add(at, DocumentCase::of_copies(copy, None), places.clone());

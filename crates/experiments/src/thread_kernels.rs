@@ -14,7 +14,7 @@ use topo::Topology;
 
 use crate::budget::fits_on;
 use crate::config;
-use crate::experiment::{Beforehand, DocumentCase, Experiment, Figures, RequestedSettings};
+use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::kernel_facts::figures;
 use crate::options::ComputingOptions;
@@ -57,7 +57,7 @@ impl<'a> ThreadKernels<'a> {
     /// # Errors
     /// Which node has too little memory.
     pub(crate) fn experiment(self, topology: &Topology) -> Result<Experiment, Fault> {
-        let (mut all_figures, mut list, mut kernels) = (Figures::default(), Vec::new(), Vec::new());
+        let (mut all_figures, mut list, mut kernels) = (CaseMap::default(), Vec::new(), Vec::new());
         let threads = &self.threads;
         for kernel in &self.kernels {
             let problem = kernel.problem(By::Thread, self.options.size);

@@ -2,7 +2,8 @@
 
 use engine::{Amount, Failure, RankCase, Sample, SoFar, Stage, Timing, Trouble};
 use experiments::document::cases::{Moved, rank_result};
-use experiments::document::{DocumentState, blank, nodes, settings, warnings};
+use experiments::document::{DocumentState, blank, nodes, warnings};
+use experiments::settings;
 use experiments::supervised::SupervisedRun;
 use report::case::{self, Case, CaseStatus};
 use report::contention::Aggregate;

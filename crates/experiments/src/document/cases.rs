@@ -16,7 +16,8 @@ use stats::flag::Flag;
 use stats::interval::median;
 use stats::stop::StopReason;
 
-use super::{PingPongFacts, settings};
+use super::PingPongFacts;
+use crate::settings;
 
 /// A case of which less was common to all ranks measured something else than was asked.
 const LEAST_OVERLAP: f64 = 0.95;

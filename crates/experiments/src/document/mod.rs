@@ -1,6 +1,6 @@
 //! From what a run has to the document that is kept: every field of the schema is filled here, and nowhere else.
 //!
-//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`; `settings` what was asked;
+//! * `part` what each rank's process knows beforehand, filled in by `collect` with `environment`, `devices` and `nodes`;
 //! * `cases` and `penalties` what it gave; `verdict` how it ended.
 
 pub(crate) mod bounds;
@@ -12,7 +12,6 @@ pub mod nodes;
 pub mod of_experiment;
 mod penalties;
 pub mod rank_part;
-pub mod settings;
 pub mod verdict;
 
 use pingpong::{RunConfig, RunState, TimeSpent};
@@ -28,6 +27,7 @@ use crate::config::unique;
 use crate::document::rank_part::RankPart;
 use crate::exit::Exit;
 use crate::options::PingPongOptions;
+use crate::settings;
 
 /// What made a document: the program, the words that started it, and when it began.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ pub struct PingPongFacts<'a> {
 
 /// The document for the state a run is in. `exit` is `None` while it goes on.
 pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Document {
-    let known = (facts.platform, settings::settings(facts), facts.environment);
+    let known = (facts.platform, asked(facts), facts.environment);
     let mut devices = devices::devices(facts.parts, state, facts.launch.is_some());
     let ranks: Vec<_> = facts.parts.iter().map(|part| rank(part, state)).collect();
     let mut cases = cases::cases(facts, state, &ranks, &devices);
@@ -178,4 +178,26 @@ fn messages(facts: &PingPongFacts) -> Vec<Message> {
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
     messages
+}
+
+/// What was asked for, with the defaults filled in.
+fn asked(facts: &PingPongFacts) -> Settings {
+    let (args, config) = (facts.args, facts.config);
+    Settings {
+        cpus_asked: args.cpus.as_ref().map(ToString::to_string),
+        gpus_asked: args.measuring.gpus.as_ref().map(ToString::to_string),
+        backend_asked: args.measuring.backend.name().to_owned(),
+        sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
+        floats: args.floats,
+        directions: config.directions.iter().map(|d| settings::direction(*d)).collect(),
+        memory: config.memory.iter().map(|m| settings::memory(*m)).collect(),
+        membind: settings::membind(args.membind),
+        huge_pages: config.huge_pages,
+        timing: settings::timing(config.timing),
+        engine: settings::engine(config.by),
+        order: if facts.parts.len() == 1 { OrderAsked::Alone } else { args.order },
+        repetition: settings::repetition(config.amount, config.max_time),
+        seed: config.seed,
+        verify: config.verify,
+    }
 }

@@ -21,10 +21,11 @@ use topo::model::Rung;
 use crate::backends::FoundPlatform;
 use crate::document::cases::Moved;
 use crate::document::rank_part::RankPart;
-use crate::document::{Origin, blank, bounds, cases, devices, nodes, settings, time_spent, verdict, warnings};
+use crate::document::{Origin, blank, bounds, cases, devices, nodes, time_spent, verdict, warnings};
 use crate::exit::Exit;
 use crate::experiment::{CaseMapping, DocumentCase, Experiment};
 use crate::options::Measuring;
+use crate::settings;
 
 /// What is known before the run.
 pub struct ExperimentFacts<'a> {

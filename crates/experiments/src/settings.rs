@@ -1,33 +1,10 @@
-//! What was asked for, with the defaults filled in.
+//! What was asked for, in the words of documents.
 
 use std::time::Duration;
 
 use pingpong::{Amount, TimingChoice};
 use report::pieces::{Scattered, Way};
-use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
-
-use super::PingPongFacts;
-
-pub(super) fn settings(facts: &PingPongFacts) -> Settings {
-    let (args, config) = (facts.args, facts.config);
-    Settings {
-        cpus_asked: args.cpus.as_ref().map(ToString::to_string),
-        gpus_asked: args.measuring.gpus.as_ref().map(ToString::to_string),
-        backend_asked: args.measuring.backend.name().to_owned(),
-        sizes_bytes: config.sizes.iter().map(|size| *size as u64).collect(),
-        floats: args.floats,
-        directions: config.directions.iter().map(|d| direction(*d)).collect(),
-        memory: config.memory.iter().map(|m| memory(*m)).collect(),
-        membind: membind(args.membind),
-        huge_pages: config.huge_pages,
-        timing: timing(config.timing),
-        engine: engine(config.by),
-        order: if facts.parts.len() == 1 { OrderAsked::Alone } else { args.order },
-        repetition: repetition(config.amount, config.max_time),
-        seed: config.seed,
-        verify: config.verify,
-    }
-}
+use report::settings::{CopyEngine, Direction, Membind, MemoryKind, Repetition, TimingAsked};
 
 /// Where host memory was asked to lie.
 pub fn membind(asked: placement::Membind) -> Membind {
