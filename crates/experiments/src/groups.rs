@@ -40,7 +40,7 @@ const SIZE: u64 = 64 << 20;
 /// Of more cores so many take part, evenly spread: 276 pairs are measured in seconds.
 const MOST_CORES: usize = 24;
 /// What a block of GPUs takes with all that belongs to it, and how many there are at least: for the estimate.
-const GPU_BLOCK: Duration = Duration::from_millis(60);
+const GPU_BLOCK: Duration = Duration::from_millis(30);
 const BLOCKS: u32 = 10;
 
 /// What takes part; a machine may have too few of either.
