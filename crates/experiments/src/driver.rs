@@ -18,12 +18,12 @@ use crate::experiment::Experiment;
 use crate::fault::Fault;
 pub use crate::finding::Finder;
 use crate::finding::{drivers, found};
-use crate::here::Here;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
 use crate::outline::Outline;
 use crate::reach::{NoAnswer, Reach, Reached};
 pub use crate::run_context::RunContext;
+use crate::run_facts::RunFacts;
 use crate::signals::Signals;
 use crate::watchdog::not_opened;
 
@@ -122,14 +122,14 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
-    let here = Here::new(measurement.measuring(), &survey.topology, &found);
+    let facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
     let unasked = Reached::default();
     let signals = session.signals;
     let reached = match measurement.reach(&survey, &found)? {
         None => unasked,
         Some(reach) => {
             let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &unasked })?;
-            match here.asked(&experiment, reach, session)? {
+            match facts.asked(&experiment, reach, session)? {
                 Ok((reached, again)) => {
                     session = again;
                     reached
@@ -139,7 +139,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
     };
     let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
-    let ended = here.run(&experiment, session);
+    let ended = facts.run(&experiment, session);
     // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
     std::mem::forget((experiment, found));
     Ok(ended)
@@ -153,10 +153,10 @@ pub fn run(
     found: &FoundPlatform,
     session: RunContext,
 ) -> FinishedRun {
-    Here::new(args, &survey.topology, found).run(experiment, session)
+    RunFacts::new(args, &survey.topology, found).run(experiment, session)
 }
 
-impl Here<'_> {
+impl RunFacts<'_> {
     fn run(&self, experiment: &Experiment, session: RunContext) -> FinishedRun {
         let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {

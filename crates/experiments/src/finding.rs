@@ -19,10 +19,10 @@ use crate::document::{of_experiment, verdict};
 use crate::exit::Exit;
 use crate::experiment::{Beforehand, CaseMap, Experiment, RequestedSettings};
 use crate::fault::Fault;
-use crate::here::Here;
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
 use crate::run_context::RunContext;
+use crate::run_facts::RunFacts;
 use crate::watchdog::{OPENS, no_thread, not_opened};
 
 /// An answer that comes within this time needs no document before it.
@@ -75,7 +75,7 @@ pub fn found<'s>(
             why.clone().map(|why| Trouble::Failed(Failure::new(Stage::Open, why)))
         })
     };
-    let ended = Here::new(args, topology, &unanswered).with_facts(
+    let ended = RunFacts::new(args, topology, &unanswered).with_facts(
         &experiment,
         &origin,
         |facts| -> Result<Result<FoundPlatform, FinishedRun>, Fault> {

@@ -12,7 +12,7 @@ use crate::experiment::Experiment;
 use crate::options::Measuring;
 
 /// What is known before a run.
-pub(crate) struct Here<'a> {
+pub(crate) struct RunFacts<'a> {
     args: &'a Measuring,
     topology: &'a Topology,
     pub found: &'a FoundPlatform,
@@ -20,7 +20,7 @@ pub(crate) struct Here<'a> {
     pub timer: TimerFacts,
 }
 
-impl<'a> Here<'a> {
+impl<'a> RunFacts<'a> {
     /// Of a run with these options on this platform.
     pub fn new(args: &'a Measuring, topology: &'a Topology, found: &'a FoundPlatform) -> Self {
         Self { args, topology, found, machine: topo::environment::probe(), timer: engine::clock::measure() }
