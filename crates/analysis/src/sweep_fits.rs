@@ -98,15 +98,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
             }
             _ => line(fit.latency_ns, &fit.latency_interval_ns, fit.bytes_per_s),
         };
-        let off = fit.misfit.unwrap_or(0.0);
-        let no_line = || format!("no straight line: a size is {:.0} % off", off * 100.0);
-        let ends = if off > NO_LINE { ends(document, fit) } else { None };
+        let misfit = misfit(fit).map_or(String::new(), |misfit| format!("; {misfit}"));
+        let ends = if fit.misfit > Some(NO_LINE) { ends(document, fit) } else { None };
         let figures = match ends {
-            Some(ends) => format!("{ends}; {}", no_line()),
-            None => {
-                let misfit = if off > MISFIT { format!("; {}", no_line()) } else { String::new() };
-                format!("{lines}, half of it from {} on (n½){misfit}", size(fit.half_rate_bytes))
-            }
+            Some(ends) => format!("{ends}{misfit}"),
+            None => format!("{lines}, half of it from {} on (n½){misfit}", size(fit.half_rate_bytes)),
         };
         let dips: Vec<String> = fit
             .dips
@@ -117,6 +113,12 @@ pub fn verdict(document: &Document) -> Vec<String> {
         format!("{of}{way}, {memory} memory: {figures}{dips}.")
     };
     document.fits.iter().map(sentence).collect()
+}
+
+/// That a size is so far off the lines that their figures are to be read with care; `None` where none is.
+pub fn misfit(fit: &SweepFit) -> Option<String> {
+    let off = fit.misfit.filter(|off| *off > MISFIT)?;
+    Some(format!("no straight line: a size is {:.0} % off", off * 100.0))
 }
 
 /// `4 B in 29.1 ns, 1 GiB at 20.3 GB/s`: the smallest and the largest size of a fit, as measured.

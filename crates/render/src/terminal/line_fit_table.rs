@@ -32,7 +32,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
                 part(&fit.interval_bytes_per_s, fit.bytes_per_s),
                 digits::size(fit.half_rate_bytes),
             ],
-            [lines(fit), dips(fit)].concat(),
+            [lines(fit), misfit(fit), dips(fit)].concat(),
         );
     }
     grid.draw(page);
@@ -56,6 +56,10 @@ fn lines(fit: &SweepFit) -> Vec<(Tone, String)> {
         format!("{} + n / {}", digits::time(line.latency_ns, None), digits::rate(line.bytes_per_s, None))
     };
     vec![(Tone::Faint, format!("two lines: {} below {from}, {} from {from} on", line(first), line(last)))]
+}
+
+fn misfit(fit: &SweepFit) -> Vec<(Tone, String)> {
+    analysis::sweep_fits::misfit(fit).map(|misfit| (Tone::Warning, misfit)).into_iter().collect()
 }
 
 fn dips(fit: &SweepFit) -> Vec<(Tone, String)> {

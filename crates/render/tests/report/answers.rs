@@ -66,6 +66,10 @@ fn a_sweep_tells_no_latency_that_may_be_none_and_where_no_line_fits_what_its_end
     (late.latency_ns, late.latency_interval_ns.low) = (0.0, 0.0);
     let without = said(&sweep);
     sweep.fits[0].misfit = Some(1.57);
+    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None };
+    let misfit = sweep_fits::misfit(&sweep.fits[0]).unwrap_or_default();
+    let shown = terminal::table(&sweep, &style).matches(&misfit).count();
+    assert_eq!(shown, 1, "the table of fits says it too: {misfit}");
     insta::assert_snapshot!(
         "sweeps",
         cases(&[
