@@ -12,6 +12,9 @@ use super::tools::Tools;
 use super::{Arch, Folders, GLIBC};
 use crate::step;
 
+/// The profile of Cargo.toml with line tables; `release` has none.
+const PROFILE: &str = "dist";
+
 /// The two files.
 pub struct Built {
     /// Without symbols.
@@ -23,11 +26,11 @@ pub struct Built {
 /// Compiles for this architecture, with hwloc from this pkg-config folder built in.
 pub fn built(folders: &Folders, tools: &Tools, hwloc: &Path, arch: Arch) -> Result<Built> {
     let mut cargo = Command::new("cargo");
-    cargo.args(["zigbuild", "--release", "--locked", "--package", "numabench", "--target"]);
+    cargo.args(["zigbuild", "--profile", PROFILE, "--locked", "--package", "numabench", "--target"]);
     cargo.arg(format!("{}.{}.{}", arch.target(), GLIBC.0, GLIBC.1)).current_dir(&folders.root);
     cargo.env("PATH", tools.path()?).env("PKG_CONFIG_ALLOW_CROSS", "1").env("PKG_CONFIG_LIBDIR", hwloc);
     step::run(&mut cargo)?;
-    let file = folders.root.join("target").join(arch.target()).join("release/numabench");
+    let file = folders.root.join("target").join(arch.target()).join(PROFILE).join("numabench");
     parted(tools, &file, &folders.dist.join("bin").join(arch.name()))
 }
 
