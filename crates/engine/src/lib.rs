@@ -62,7 +62,7 @@ pub use follow::{Followed, follow};
 pub use lead::{Journal, dismiss, lead};
 pub use observed_placement::{DevicePages, ObservedPlacement, PageCheck, PagesPerNode};
 pub use placed_memory::{Helpers, PlacedMemory, PlacingRules, no_memory, with_memory_policy};
-pub use placing_calls::{PlacingCalls, placing_calls};
+pub use placing_calls::{CallFailure, PlacingCalls, placing_calls};
 pub use sample::{BlockDetail, Sample, SoFar, Trouble};
 pub use schedule::allocation;
 pub use state::{RankCase, RankState, RunEnd, RunState};

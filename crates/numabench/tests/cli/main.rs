@@ -62,6 +62,7 @@ mod goldens;
 mod groups;
 mod guest;
 mod guest_check;
+mod guest_doctor;
 mod installed;
 mod kernels;
 mod kinds;
