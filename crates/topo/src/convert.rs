@@ -89,7 +89,10 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
         kernel_nodes::complete(root, &mut raw_nodes, &mut distances);
     }
     let architecture = info(hwloc.root_object(), "Architecture");
-    let mut nodes = nodes::classify(raw_nodes, &nodes::Evidence::of(architecture.as_deref(), &found, root));
+    let packages = packages(hwloc);
+    let of_packages: Vec<IdSet> = packages.iter().map(|package| package.pus.clone()).collect();
+    let evidence = nodes::Evidence::of(architecture.as_deref(), &found, root);
+    let mut nodes = nodes::classify(raw_nodes, &of_packages, &evidence);
 
     let pus = ids(hwloc.cpuset());
     let status = root
@@ -104,7 +107,7 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
         source,
         hostname: hostname(hwloc, root),
         hwloc_version,
-        packages: packages(hwloc),
+        packages,
         pus: pu_list(&pus, &allowed, &nodes),
         nodes,
         distances,
