@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     bench, bindings, calibrate, campaign, demo, dist, kernels, mpi_plugin, recipes, sanitize, schema, setup, site,
-    test, tidy,
+    slurm_truth, test, tidy,
 };
 
 /// A command: its name, its line in the help, what it does.
@@ -35,6 +35,7 @@ pub const COMMANDS: &[Command] = &[
     ("recipes", "write the list of crates in EasyBuild's recipe, from Cargo.lock", recipes::run),
     ("calibrate", "how often each verdict is wrong, by simulation [VERDICT]… [--short]", calibrate::run),
     ("campaign", "bad input, kills and faults, counted [--long] [--seed N] [--binary FILE]", campaign::run),
+    ("slurm-truth", "what a real Slurm does with srun lines, as the tests' table [MACHINE]", slurm_truth::run),
     (
         "sanitize",
         "tests under Miri and the sanitizers [--only miri|address|thread] [--target-dir FOLDER]",

@@ -25,6 +25,7 @@ mod scripts;
 mod setup;
 mod site;
 mod skips;
+mod slurm_truth;
 mod step;
 mod test;
 mod tidy;
