@@ -22,12 +22,21 @@ pub(crate) struct Start {
     pub gpus: Option<Known<Vec<usize>>>,
     /// Its memory policy.
     pub policy: Policy,
+    /// The PUs that it has together with the other ranks; `None`: all of the job's.
+    pub pool: Option<IdSet>,
+    /// The GPUs that the line asks for, all ranks' together, by index; `None`: all of the node.
+    pub asked_gpus: Option<Vec<usize>>,
 }
 
 impl Start {
     /// Not bound, all GPUs, memory where it falls.
-    pub const FREE: Self =
-        Self { pus: None, gpus: None, policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())) };
+    pub const FREE: Self = Self {
+        pus: None,
+        gpus: None,
+        policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())),
+        pool: None,
+        asked_gpus: None,
+    };
 
     /// Bound to these.
     pub fn on(pus: IdSet) -> Self {

@@ -51,7 +51,7 @@ fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("gres.conf");
     let path = file.display().to_string();
-    let launch = "srun -N1 -n2 --exclusive --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
+    let launch = "srun -N1 -n2 --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
     let check = || run(&["check", "--json", "--input", &input, "--launch", launch, "--gres-conf", &path]);
     let missing = check();
     assert_eq!(missing.code, Some(2));
@@ -103,7 +103,7 @@ const LUMI: &str = "--cpu-bind=map_cpu:49,57,17,25,1,9,33,41";
 
 #[test]
 fn a_line_that_names_reserved_cores_is_wrong_and_the_fix_has_none() -> Done {
-    let gpus = "srun -N1 -n8 --exclusive --gpus-per-task=1";
+    let gpus = "srun -N1 -n8 --gpus-per-task=1";
     let reserved = on_lumi(&format!("{gpus} --cpu-bind=map_cpu:0,8,16,24,32,40,48,56 ./app"));
     assert_eq!(reserved.code, Some(5), "{}{}", reserved.out, reserved.err);
     for words in ["WRONG: 8 of 8 ranks", "the line gives rank 0 PU 0, which this site keeps from jobs"] {
@@ -147,7 +147,7 @@ fn tools_before_the_program_are_read_as_they_read_themselves() {
 
 #[test]
 fn of_a_line_for_several_nodes_one_nodes_ranks_are_judged_and_the_answer_says_it() {
-    let gpus = "--exclusive --gpus-per-task=1";
+    let gpus = "--gpus-per-task=1";
     for line in [
         format!("srun -N2 -n16 {gpus} {LUMI} ./app"),
         format!("srun -n16 {gpus} {LUMI} --nodes 2-4 ./app"),

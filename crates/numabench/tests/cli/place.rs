@@ -55,9 +55,9 @@ fn eight_ranks_fit_a_screen_with_one_whole_line_to_paste() -> Done {
     for (machine, line) in [
         (
             "lumi-g-low-noise",
-            "OMP_NUM_THREADS=7 srun -N1 -n8 --exclusive --gpus-per-node=8 --gpu-bind=none --cpu-bind=mask_cpu:0xfe",
+            "OMP_NUM_THREADS=7 srun -N1 -n8 --gpus-per-node=8 --gpu-bind=none --cpu-bind=mask_cpu:0xfe",
         ),
-        ("dgx-a100", "OMP_NUM_THREADS=8 srun -N1 -n8 --exclusive"),
+        ("dgx-a100", "OMP_NUM_THREADS=8 srun -N1 -n8 "),
     ] {
         let table = run(&["place", "--input", &fixture(&format!("{machine}.xml"))]).well().out;
         let lines = table.lines().count();
