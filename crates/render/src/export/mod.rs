@@ -1,6 +1,7 @@
 //! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
 //!
 //! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each of one kind of document (the latter two by `in_words`);
+//! * `quantity` what a row of a result counts, and its unit, by the kind of result;
 //! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
@@ -19,6 +20,7 @@ mod junit;
 mod mpi;
 mod openmetrics;
 pub mod points;
+mod quantity;
 mod result;
 mod trial;
 
