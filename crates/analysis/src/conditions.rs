@@ -151,7 +151,9 @@ pub fn differing<'c>(
 }
 
 fn names<B>(document: &Document<B>) -> String {
-    let names: BTreeSet<&str> = document.devices.iter().map(|device| &device.name[..]).collect();
+    // Host memory that a suite measured beside GPUs is no GPU.
+    let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
+    let names: BTreeSet<&str> = gpus.map(|device| &device.name[..]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 

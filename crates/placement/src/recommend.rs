@@ -174,9 +174,10 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     let (mut places, mut memory) = (Vec::new(), Vec::new());
     for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
         let target = targets.get(rank).cloned();
+        let is_host_memory = target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Node(_)));
         let mut place = Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
         let closeness = place.verdict.as_ref().map(|verdict| verdict.closeness);
-        place.why = Why { assignment, part, closeness }.to_string();
+        place.why = Why { assignment, part, closeness, is_host_memory }.to_string();
         places.push(place);
         memory.extend(memory_note(topology, assignment.first).filter(|note| !memory.contains(note)));
     }
