@@ -23,8 +23,7 @@ const A_BLOCK: usize = 2;
 
 /// Sets of fixed numbers of the check.
 const SETS: usize = 2;
-/// A sum of points may differ by so many times ε and the length of the result as a vector: rounding is found
-/// to need a tenth of it or less.
+/// A sum of points may differ by so many times ε and the length of the result as a vector.
 const ALLOWED: f64 = 16.0;
 /// And by so much of that length, for the check's own sums of 512 products in double precision.
 const ALLOWED_OF_CHECK: f64 = 256.0 * f64::EPSILON;
