@@ -183,14 +183,45 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
     }
 }
 
-/// From what change on each of the cases that are not decided would be called changed.
-fn found_from(judged: &[JudgedCase]) -> Option<f64> {
+/// A case that a larger change than this would be needed for shows none that anybody asks for.
+const BLIND_FROM: f64 = 4.0;
+
+/// From what change on cases that are not decided would be called changed: half of them, and all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FoundFrom {
+    half: f64,
+    all: f64,
+}
+
+fn found_from(judged: &[JudgedCase]) -> Option<FoundFrom> {
     let inconclusive = judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Inconclusive);
-    inconclusive.filter_map(|judged| judged.found_from).reduce(f64::max)
+    let changes: Vec<f64> = inconclusive.filter_map(|judged| judged.found_from).collect();
+    let all = changes.iter().copied().reduce(f64::max)?;
+    Some(FoundFrom { half: stats::interval::median(&changes)?, all })
+}
+
+/// ` (with these runs a change from 4.2 % on would be found in half of them, from 9.5 % on in all)`.
+fn power(from: FoundFrom) -> String {
+    let FoundFrom { half, all } = from;
+    let [half_text, all_text] = [half, all].map(percent);
+    match (half < BLIND_FROM, all < BLIND_FROM) {
+        (true, true) if half_text == all_text => {
+            format!(" (with these runs a change from {all_text} on would be found)")
+        }
+        (true, true) => {
+            format!(
+                " (with these runs a change from {half_text} on would be found in half of them, from {all_text} on in all)"
+            )
+        }
+        (true, false) => format!(
+            " (with these runs a change from {half_text} on would be found in half of them, and none in those that scatter most)"
+        ),
+        (false, _) => " (with these runs no change of most of them would be found)".to_owned(),
+    }
 }
 
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<f64>) -> String {
+fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<FoundFrom>) -> String {
     let all = cases.len();
     let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let mut parts = Vec::new();
@@ -208,9 +239,8 @@ fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<f64>) -> 
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
     }
     if counts.inconclusive > 0 {
-        let power =
-            found_from.map(|from| format!(" (with these runs a change from {} on would be found)", percent(from)));
-        parts.push(format!("INCONCLUSIVE: {}{}", of(counts.inconclusive), power.unwrap_or_default()));
+        let power = found_from.map(power).unwrap_or_default();
+        parts.push(format!("INCONCLUSIVE: {}{power}", of(counts.inconclusive)));
     }
     if counts.same > 0 {
         parts.push(format!("SAME: {}", of(counts.same)));
@@ -257,4 +287,21 @@ fn notes(cases: &[ComparedCase], judged: &[JudgedCase], base: usize, new: usize)
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_be_found_is_said_of_the_typical_case_and_of_the_worst() {
+        let said = |half, all| power(FoundFrom { half, all });
+        assert_eq!(said(0.042, 0.042), " (with these runs a change from 4.2 % on would be found)");
+        assert!(said(0.042, 0.95).contains("from 4.2 % on would be found in half of them, from 95.0 % on in all"));
+        for worst in [94.4, 4_746_514.7] {
+            let text = said(0.042, worst);
+            assert!(text.contains("4.2 %") && !text.contains("factor"), "{text}");
+        }
+        assert!(said(7.0, 90.0).contains("no change"));
+    }
 }
