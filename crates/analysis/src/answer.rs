@@ -8,7 +8,7 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
-use report::result::{BlockSample, RankResult};
+use report::result::{BlockSample, Outcome, RankResult};
 use stats::block_interval::BlockValue;
 use stats::summary::Summary;
 use stats::units;
@@ -16,10 +16,12 @@ use stats::units;
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{cached, device_memory, throttling};
+use crate::{cached, device_memory, throttling, unfinished};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
+/// What a GPU alone has of its link at least, per cent.
+const HEALTHY_PERCENT: f64 = 85.0;
 /// Ranks further apart than this part of the median have a slowest one worth naming.
 const APART: f64 = 0.05;
 
@@ -32,7 +34,7 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.extend(device_memory::one_memory(document));
     }
     said.extend(cached::sentence(document));
-    said.extend(cost(document, &cases));
+    said.extend(cost(document, &cases).or_else(|| unknown_cost(document, &cases)));
     said.extend(throttling::sentences(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
@@ -61,6 +63,9 @@ fn summaries(case: &Case) -> impl Iterator<Item = (&RankResult, &Summary)> {
 }
 
 fn trouble(document: &Document) -> Option<String> {
+    if let Some(partial) = unfinished::partial(document) {
+        return Some(partial);
+    }
     let word = match document.status {
         Status::Complete => return None,
         other => status(other),
@@ -81,7 +86,7 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     let each: Vec<String> = cases.iter().map(|case| direction_rates(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
     let is_cached = cases.iter().flat_map(|case| &case.ranks).any(cached::is_cached);
-    let cache = if is_cached { "; in the CPU's cache" } else { "" };
+    let cache = if is_cached { "; partly in the CPU's cache" } else { "" };
     Some(format!(
         "{}{how}: {} ({size}, {memory} memory{}{cache}).",
         subject(document, &ranks),
@@ -126,7 +131,7 @@ fn name(document: &Document, id: &str) -> String {
 /// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
 /// some is not what all copy.
 fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
-    let direction = words::direction(case.direction);
+    let direction = words::direction_in(document, case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
     let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
@@ -198,7 +203,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         let (least, most) =
             losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
         let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
-        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction(case.direction))));
+        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction_in(document, case.direction))));
     }
     let all = found.iter().map(|(_, all, _)| *all).max()?;
     let least = found.iter().map(|(_, all, _)| *all).min()?;
@@ -225,6 +230,27 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let what: Vec<&str> = losing.iter().map(|(_, _, what)| &what[..]).collect();
     let has = if who.ends_with("lose") { "they have" } else { "it has" };
     Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
+}
+
+/// Of several GPUs that were only measured at once, and have less than a healthy GPU has alone: nothing here
+/// tells whether that is theirs or the path's.
+fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
+    let ranks = asked(document, cases);
+    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
+    if devices.len() < 2 || !only_at_once {
+        return None;
+    }
+    let percent = |result: &RankResult| match &result.outcome {
+        Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+        _ => None,
+    };
+    let results = cases.iter().flat_map(|case| &case.ranks);
+    let least = results.filter_map(percent).reduce(f64::min).filter(|least| *least < HEALTHY_PERCENT)?;
+    Some(format!(
+        "At once they have down to {least:.0} % of their links: `--order both` tells whether they share a path to memory or are slower alone too."
+    ))
 }
 
 /// The blocks of one rank alone and at once, rates.

@@ -12,6 +12,7 @@ use report::document::PlatformKind;
 use report::settings::{CopyEngine, Membind, OrderAsked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::units::rounded_size;
 
 use crate::difference::ALIKE;
 use crate::words::lanes;
@@ -84,6 +85,12 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
     }
     for case in &document.cases {
         add(true, &format!("clock of {}", case.id), format!("{:?}", case.timing).to_lowercase());
+    }
+
+    for case in &document.cases {
+        if let Some(range) = case.range_bytes {
+            add(false, &format!("range of {}", crate::words::direction(case.direction)), rounded_size(range));
+        }
     }
 
     add(false, "host", hosts(document));

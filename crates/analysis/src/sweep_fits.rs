@@ -83,7 +83,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
             Some(device) if document.devices.len() > 1 => format!("GPU {}, ", device.index),
             _ => String::new(),
         };
-        let (way, memory) = (words::direction(fit.direction), words::memory(fit.memory));
+        let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, bytes_per_s: f64| {
             let latency = if interval.low > 0.0 { format!("latency {}, ", time(latency_ns)) } else { String::new() };

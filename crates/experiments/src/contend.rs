@@ -56,7 +56,7 @@ impl Contend {
                         --gpus 0,0 names it twice";
             return Err(Fault::usage(text));
         }
-        let mut config = config::contending(args, kind)?;
+        let mut config = config::contending(args, kind, config::copy_size(&survey.topology, kind, ranks))?;
         let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
         let shares_device = |rank: usize| {
             plan.ranks.iter().enumerate().any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
@@ -164,7 +164,9 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
         }
     }
     for set in sets {
-        let shares = groups.iter().find(|group| group.gpus == set).map(|group| format!("they share {}", group.what));
+        // Some of those that share something share it too; the nearest thing comes first.
+        let shares = groups.iter().find(|group| set.is_subset(&group.gpus));
+        let shares = shares.map(|group| format!("they share {}", group.what));
         let name = if one_device {
             format!("{} ranks", set.len())
         } else {

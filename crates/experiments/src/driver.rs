@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
 use launchers::Launch;
@@ -54,6 +55,12 @@ pub trait Measurement {
     /// What was asked for cannot be measured here.
     fn reach(&self, _survey: &Survey, _found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
         Ok(None)
+    }
+
+    /// The time that the whole run is given, its start and its last verification included; `None` where
+    /// measuring alone has a limit.
+    fn within(&self) -> Option<Duration> {
+        None
     }
 
     /// What finds the devices.
@@ -122,7 +129,8 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
-    let facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
+    let mut facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
+    facts.within = measurement.within();
     let unasked = Reached::default();
     let signals = session.signals;
     let reached = match measurement.reach(&survey, &found)? {
@@ -139,6 +147,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
     };
     let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
+    facts.ask_host(&experiment);
     let ended = facts.run(&experiment, session);
     // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
     std::mem::forget((experiment, found));
@@ -160,7 +169,11 @@ impl RunFacts<'_> {
     fn run(&self, experiment: &Experiment, session: RunContext) -> FinishedRun {
         let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {
-            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let build = |state: &RunState, exit| {
+                let mut document = of_experiment::build(facts, state, exit);
+                self.remark(&mut document);
+                document
+            };
             let mut journal = DocumentJournal::new(&build, sink, observer, say);
             let workers = Workers::threads(experiment.workers.clone(), self.timer);
             let state = led(&experiment.engine, &experiment.suite, workers, signals, &mut journal);

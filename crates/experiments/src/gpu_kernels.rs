@@ -99,9 +99,8 @@ impl<'a> GpuKernels<'a> {
         let need = |bytes: &str| {
             format!("the kernels need {bytes} there; ask for a smaller --class or --size, or fewer --kernels")
         };
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, suite.bytes_on(node), need)?;
-        }
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        fits_on(topology, nodes, need)?;
         for target in &self.targets {
             fits(&name_of(target), device_bytes(target.id), suite.device_bytes(), need)?;
         }

@@ -81,12 +81,10 @@ impl GpuLoads {
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, self.range as u64, |bytes| {
-                format!("the range that is loaded from needs {bytes}; ask for a smaller --range")
-            })?;
-        }
-        Ok(())
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, self.range as u64));
+        fits_on(topology, nodes, |bytes| {
+            format!("the range that is loaded from needs {bytes}; ask for a smaller --range")
+        })
     }
 
     /// How long measuring goes on at most.

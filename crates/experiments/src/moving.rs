@@ -171,8 +171,8 @@ impl Measurement for MovingOptions {
         config.max_time = self.max_time(&planned);
         let suite = MovingSuite::new(cases, places.ranks(), &found.platform, config.huge_pages);
         let need = |bytes: &str| format!("touches need {bytes} there; ask for a smaller --size");
-        for (rank, target) in places.each() {
-            fits_on(topology, rank.node, suite.bytes(), need)?;
+        fits_on(topology, places.each().map(|(rank, _)| (rank.node, suite.bytes())), need)?;
+        for (_, target) in places.each() {
             fits(&name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), need)?;
         }
         Ok(Experiment {

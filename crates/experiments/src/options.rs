@@ -85,7 +85,8 @@ pub struct PingPongOptions {
     pub cpus: Option<IdList>,
     /// Where host memory lies.
     pub membind: Membind,
-    /// Sizes of one copy, bytes.
+    /// Sizes of one copy, bytes; 128 MiB where none is named, or what goes beyond the caches where no GPU
+    /// takes part.
     pub sizes: Vec<u64>,
     /// The size as a number of 4-byte floats, where it was given so.
     pub floats: Option<u64>,
@@ -236,6 +237,8 @@ pub struct PeerOptions {
     pub engine: CopyBy,
     /// The latency of a load too.
     pub latency: bool,
+    /// The range of these loads, bytes; 64 MiB where none is given.
+    pub range: Option<u64>,
     /// All at once too.
     pub all: bool,
     /// What every measurement has.
@@ -250,6 +253,7 @@ impl Default for PeerOptions {
             by: PeerEnd::Source,
             engine: CopyBy::Engine,
             latency: false,
+            range: None,
             all: false,
             measuring: Measuring::default(),
         }
@@ -318,8 +322,8 @@ pub struct ContendOptions {
     pub cpus: Option<IdList>,
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once.
     pub ranks_per_gpu: Option<usize>,
-    /// The size of one copy, bytes.
-    pub size: u64,
+    /// The size of one copy, bytes; as for [`PingPongOptions::sizes`] where none is named.
+    pub size: Option<u64>,
     /// The kind of host memory.
     pub memory: Option<MemoryKind>,
     /// Directions.
@@ -341,7 +345,7 @@ impl Default for ContendOptions {
         Self {
             cpus: None,
             ranks_per_gpu: None,
-            size: 128 << 20,
+            size: None,
             memory: None,
             directions: vec![Direction::H2d, Direction::D2h],
             timing: TimingChoice::Auto,

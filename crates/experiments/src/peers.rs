@@ -85,7 +85,7 @@ impl Peers {
             targets,
             ranks: plan.ranks,
             sizes: [size, SMALLEST],
-            load_range: args.latency.then(|| gpu_loads::range(None)).transpose()?,
+            load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
         })
     }
 

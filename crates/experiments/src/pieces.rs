@@ -124,9 +124,8 @@ impl<'a> PieceSweep<'a> {
         let suite =
             GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, rules);
         let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, suite.bytes_on(node), need)?;
-        }
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        fits_on(topology, nodes, need)?;
         for (_, target) in self.places.each() {
             let has = device_bytes(&*found.platform, target.id);
             fits(&name_of(target), has, suite.device_bytes(), need)?;

@@ -38,7 +38,8 @@ impl PingPongOptions {
         };
         let RunContext { origin, sink, signals, observer, say } = session;
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
-        let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
+        let (kind, ranks) = (found.platform.facts().kind, plan.ranks.len());
+        let config = config::checked(self, kind, ranks, config::copy_size(&topology, kind, ranks))?;
         budget(&config, &plan, &topology, &found)?;
 
         let machine = topo::environment::probe();
@@ -80,7 +81,8 @@ impl PingPongOptions {
         let Untouched { kind, targets, source } =
             backends::untouched(measuring.backend, measuring.gpus.is_some(), &topology)?;
         let plan = self.planned(&topology, targets)?;
-        let config = config::checked(self, kind, plan.ranks.len())?;
+        let ranks = plan.ranks.len();
+        let config = config::checked(self, kind, ranks, config::copy_size(&topology, kind, ranks))?;
         let fits = budget_untouched(&config, &plan, &topology);
         Ok((outline(&source, &plan, &config), fits))
     }

@@ -48,6 +48,11 @@ impl RowThreads {
         measured.zip(&self.workers).map(move |(row, workers)| (&row.name[..], ranks(workers)))
     }
 
+    /// The PUs of each row that can be measured.
+    pub fn pus(&self) -> Vec<Vec<u32>> {
+        self.workers.iter().map(|row| row.iter().map(|worker| worker.pu).collect()).collect()
+    }
+
     /// All threads.
     pub fn all(&self) -> Vec<Worker> {
         self.workers.concat()

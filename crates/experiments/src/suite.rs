@@ -34,6 +34,14 @@ const THREADS: usize = 8;
 /// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is over, and the document.
 const MEASURING: f64 = 0.8;
 
+/// What opening the first GPU takes and each of them, how quickly memory is had and laid out, and what the
+/// first block of a case takes with its warm-up: for the
+/// least time.
+const OPENING: Duration = Duration::from_secs(2);
+const OPENING_A_GPU: Duration = Duration::from_millis(750);
+const LAID_OUT_BYTES_PER_S: f64 = 0.5e9;
+const FIRST_BLOCK: Duration = Duration::from_millis(80);
+
 /// What is to be measured, not yet bound to a platform.
 struct Parts {
     gpus: Option<GpuMatrix>,
@@ -61,9 +69,19 @@ impl Measurement for SuiteOptions {
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
-        let mut experiment = self.parts_on(survey, found)?.experiment(survey, found, making.reached)?;
+        let parts = self.parts_on(survey, found)?;
+        let (gpus, bytes) = (parts.gpus(), parts.memory.bytes_a_thread());
+        let mut experiment = parts.experiment(survey, found, making.reached)?;
+        // What devices take that are made up is not known.
+        if found.platform.facts().simulated.is_none() {
+            self.refuse_too_short(least(gpus, bytes, experiment.suite.cases().len()))?;
+        }
         experiment.engine.max_time = self.measuring_time();
         Ok(experiment)
+    }
+
+    fn within(&self) -> Option<Duration> {
+        Some(self.within)
     }
 
     fn reach(&self, survey: &Survey, found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
@@ -71,7 +89,31 @@ impl Measurement for SuiteOptions {
     }
 }
 
+/// The least time that a suite takes: its start, memory that is laid out, and a block of each case after its
+/// warm-up. Of four H200s it took 9.5 to 25 s
+/// where less was asked for.
+fn least(gpus: usize, bytes_a_thread: u64, cases: usize) -> Duration {
+    let start = if gpus > 0 { OPENING } else { Duration::ZERO };
+    let laying_out = Duration::from_secs_f64(bytes_a_thread as f64 / LAID_OUT_BYTES_PER_S);
+    let of = |each: Duration, count: usize| each * u32::try_from(count).unwrap_or(u32::MAX);
+    start + of(OPENING_A_GPU, gpus) + laying_out + of(FIRST_BLOCK, cases)
+}
+
 impl SuiteOptions {
+    /// Refuses less time than the plan takes.
+    fn refuse_too_short(&self, least: Duration) -> Result<(), Fault> {
+        // Whole seconds: the number that is said is one that is taken.
+        let seconds = least.as_secs_f64().ceil();
+        if self.within.as_secs_f64() >= seconds {
+            return Ok(());
+        }
+        let text = format!(
+            "--within {}: this suite takes {seconds} s at least on this machine (one block of every case); ask for --within {seconds}s or more",
+            stats::units::spoken_seconds(self.within.as_secs_f64())
+        );
+        Err(Fault::usage(text))
+    }
+
     fn measuring_time(&self) -> Duration {
         self.within.mul_f64(MEASURING)
     }
@@ -114,7 +156,7 @@ impl SuiteOptions {
                 membind: Membind::Local,
             };
             let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-            let contend = ContendOptions { size: SIZE, measuring: own(), ..ContendOptions::default() };
+            let contend = ContendOptions { size: Some(SIZE), measuring: own(), ..ContendOptions::default() };
             Some(contend::Contend::new(&contend, kind, survey, plan)?)
         } else {
             None
@@ -124,6 +166,11 @@ impl SuiteOptions {
 }
 
 impl Parts {
+    /// How many GPUs take part.
+    fn gpus(&self) -> usize {
+        self.gpus.as_ref().map_or(0, GpuMatrix::gpus)
+    }
+
     fn figures_description(&self) -> String {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.figures_description()));
         let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));

@@ -33,11 +33,19 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The copies that `args` ask for by the ranks of `plan`. `smallest`: the memory of the smallest place that takes part, bytes, where it is known.
+    /// The copies that `args` ask for by the ranks of `plan`, up to `largest` where no size is asked for, or
+    /// less where `smallest`, the memory of the smallest
+    /// place that takes part (bytes, where it is known), has no room for it.
     ///
     /// # Errors
     /// Sizes that this machine cannot address.
-    pub fn new(args: &SweepOptions, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
+    pub fn new(
+        args: &SweepOptions,
+        kind: PlatformKind,
+        plan: Plan,
+        smallest: Option<u64>,
+        largest: u64,
+    ) -> Result<Self, Fault> {
         let mut config = config::measuring(&args.measuring);
         config.by = args.engine;
         let sizes = match &args.sizes {
@@ -45,7 +53,7 @@ impl Sweep {
             None => {
                 // Every size is twice the one before it.
                 let fits = smallest.map_or(LARGEST, |bytes| 1 << (bytes / PART).max(4).ilog2());
-                parse_sizes(&format!("4B..{}B", LARGEST.min(fits))).map_err(Fault::usage)?
+                parse_sizes(&format!("4B..{}B", largest.min(fits))).map_err(Fault::usage)?
             }
         };
         config.sizes = sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
@@ -165,9 +173,11 @@ impl SweepOptions {
         plan: Plan,
         device: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Sweep, Fault> {
-        let node = |node| survey.topology.memory_bytes(node);
-        let of = |rank: &RankPlan| [node(rank.memory_node), device(rank.target.id)];
+        let topology = &survey.topology;
+        let of = |rank: &RankPlan| [topology.usable_bytes(rank.memory_node), device(rank.target.id)];
         let smallest = plan.ranks.iter().flat_map(of).flatten().min();
-        Sweep::new(self, kind, plan, smallest)
+        // The end of a sweep without a GPU is beyond the cache too.
+        let beyond = config::copy_size(topology, kind, plan.ranks.len()).next_power_of_two();
+        Sweep::new(self, kind, plan, smallest, LARGEST.max(beyond))
     }
 }

@@ -81,12 +81,10 @@ impl<'a> ThreadKernels<'a> {
         config.max_time = self.max_time();
         let rules = PlacingRules::on(topology, config.huge_pages);
         let suite = ThreadSuite::new(list, self.options.size, rules);
-        for node in &threads.nodes {
-            fits_on(topology, *node, suite.bytes_on(*node), |bytes| {
-                let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
-                format!("the kernels need {bytes} there; {smaller}")
-            })?;
-        }
+        fits_on(topology, threads.nodes.iter().map(|node| (*node, suite.bytes_on(*node))), |bytes| {
+            let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
+            format!("the kernels need {bytes} there; {smaller}")
+        })?;
         Ok(Experiment {
             known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",

@@ -144,7 +144,8 @@ pub struct Pingpong {
     #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), help_heading = "Placement")]
     pub ranks: Option<NonZeroUsize>,
 
-    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB]
+    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB;
+    /// without a GPU twice the L3 if that is more]
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]
     pub size: Option<Sizes>,
     /// The size as a number of 4-byte floats

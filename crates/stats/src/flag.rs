@@ -67,7 +67,7 @@ pub enum Flag {
     Throttled,
     /// Another process computed on the GPU.
     SharedGpu,
-    /// What the CPU moved fits into its cache. Said by those who know the cache: blocks do not show it.
+    /// What the CPU moved is less than four times its L3 cache, which blocks do not show.
     Cached,
     /// A flag that a newer numabench wrote.
     #[serde(other, skip_serializing)]
@@ -125,8 +125,8 @@ impl Flag {
                  less than it can do; `nvidia-smi -q -d PERFORMANCE` says why"
             }
             Self::Cached => {
-                "what the CPU moved fits into its L3 cache, so this is the speed of the cache and not of the memory; \
-                 ask for a --size or --range of several times the cache"
+                "what the CPU moved is less than four times its L3 cache, so this is in part or all of it the speed of the cache \
+                 and not of the memory; ask for a --size, --range or --class of more than that"
             }
             Self::SharedGpu => {
                 "another process computed on the GPU meanwhile, and may have taken part of its links and copy engines; \

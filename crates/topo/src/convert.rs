@@ -26,6 +26,7 @@ use crate::kernel_nodes;
 use crate::kfd;
 use crate::load;
 use crate::locality::Surroundings;
+use crate::memory_limits::{STATUS_LINES, memory_limits};
 use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Topology, TopologySource};
 use crate::nics;
 use crate::nodes;
@@ -92,11 +93,10 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
     let mut nodes = nodes::classify(raw_nodes, &nodes::Evidence::of(architecture.as_deref(), &found, root));
 
     let pus = ids(hwloc.cpuset());
-    let status = root
-        .and_then(|root| root.lines("/proc/self/status", &["Cpus_allowed_list", "Mems_allowed_list"]).ok())
-        .unwrap_or_default();
-    let allowed =
+    let status = root.and_then(|root| root.lines("/proc/self/status", &STATUS_LINES).ok()).unwrap_or_default();
+    let mut allowed =
         allowed(hwloc, &pus, &nodes, &status, root.and_then(|root| cgroup::cpus(root).ok()).map(|(set, _)| set));
+    allowed.memory_limits = root.map(|root| memory_limits(root, &status)).unwrap_or_default();
     for node in &mut nodes {
         node.allowed = allowed.nodes.contains(node.os_index);
     }
@@ -226,6 +226,7 @@ fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str, cpus
         missing_nodes: there.or(&ids(hwloc.complete_nodeset())).minus(&allowed_nodes),
         nodes: allowed_nodes,
         pus,
+        memory_limits: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use stats::IdSet;
 use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
 use stats::units::carried;
 
-use super::Table;
+use super::{ONE_OF_EACH, Table};
 use crate::matrix_analysis::MatrixFigures;
 use crate::words::capital;
 
@@ -234,6 +234,11 @@ fn of_cores(document: &Document) -> Vec<String> {
         let both = |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
         found.groups.iter().any(both)
     };
+    if found.declared.as_deref() == Some(ONE_OF_EACH) {
+        return vec![format!(
+            "Core-to-core latency {all} ns (one way); the cores have {ONE_OF_EACH}: there is nothing to group them by."
+        )];
+    }
     match found.finding {
         GroupingFinding::Groups => {
             let of = |wanted: bool| {

@@ -10,10 +10,11 @@ use report::contention::Aggregate;
 use report::device::Device;
 use report::document::{Document, Platform};
 use report::environment::Environment;
+use report::kernels::WorkUnit;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::result::RankResult;
-use report::settings::{Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
+use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
@@ -175,7 +176,7 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         direction: asked.direction,
         order,
         bytes: asked.bytes,
-        range_bytes: asked.range_bytes,
+        range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
         ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
     };
     for mapping in &mappings {
@@ -230,6 +231,13 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         outlier_nodes: not_judged(),
         ranks,
     }
+}
+
+/// What a kernel works through, bytes, where its rate is one of bytes and so can be the cache's.
+fn bytes_of_kernel(facts: &ExperimentFacts, asked: &DocumentCase) -> Option<u64> {
+    let name = asked.group.as_deref().filter(|_| asked.direction == Direction::Kernel)?.split(',').next()?;
+    let kernels = &facts.experiment.known.kernels;
+    kernels.iter().any(|kernel| kernel.name == name && kernel.unit == WorkUnit::Byte).then_some(asked.bytes)
 }
 
 /// What a column is called.

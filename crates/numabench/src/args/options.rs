@@ -3,7 +3,7 @@
 use ::pingpong::TimingChoice;
 use ::report::settings::OrderAsked;
 use device::CopyBy;
-use experiments::{config, options};
+use experiments::options;
 
 use super::Pingpong;
 use super::measuring::Measuring;
@@ -68,7 +68,7 @@ impl Pingpong {
         let sizes = match (&self.size, self.floats) {
             (Some(sizes), _) => sizes.0.clone(),
             (None, Some(floats)) => vec![floats * 4],
-            (None, None) => vec![config::SIZE_BYTES],
+            (None, None) => Vec::new(),
         };
         options::PingPongOptions {
             cpus: self.cpus.clone(),

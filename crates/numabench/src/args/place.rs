@@ -55,9 +55,9 @@ pub struct Place {
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", requires = "measure", help_heading = "Measuring")]
     pub backend: Backend,
-    /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measuring")]
-    pub size: u64,
+    /// The size of one copy [default: 128MiB; without a GPU twice the L3 if that is more]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]
+    pub size: Option<u64>,
     /// The kind of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", requires = "measure", help_heading = "Measuring")]
     pub memory: Option<MemoryKind>,

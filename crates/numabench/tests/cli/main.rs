@@ -73,6 +73,7 @@ mod limits;
 mod matrix;
 mod measurements;
 mod memory;
+mod memory_limits;
 mod moving;
 mod nvml;
 mod options;

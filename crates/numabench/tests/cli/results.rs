@@ -312,8 +312,8 @@ fn every_schema_is_printed_and_is_one() -> Done {
 fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
     for (kind, version, args) in [
-        ("topology", "1.1", &["topo", "--json"][..]),
-        ("topology", "1.1", &["topo", "--json", "--input", &machine]),
+        ("topology", "1.2", &["topo", "--json"][..]),
+        ("topology", "1.2", &["topo", "--json", "--input", &machine]),
         ("topology-diff", "1.1", &["topo", "diff", "--json", &machine, &machine]),
         ("check", "1.0", &["check", "--json"]),
     ] {
