@@ -29,7 +29,7 @@ pub use self::imported::points as imported;
 pub use self::mpi::points as mpi;
 pub use self::result::points as result;
 pub use self::trial::points as trial;
-use points::Points;
+use points::{Number, Points};
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +83,29 @@ impl Points {
 
 /// The points of a document of any kind.
 pub fn any<B>(document: &AnyDocument<B>) -> Points {
-    match document {
+    let points = match document {
         AnyDocument::Result(document) => result(document),
         AnyDocument::Trial(document) => trial(document),
         AnyDocument::Mpi(document) => mpi(document),
         AnyDocument::Imported(document) => imported(document),
+    };
+    points.of_numbers()
+}
+
+impl Points {
+    /// The same without what is no number: sums and quotients of a document's figures can be larger than any, and no form has a word for that.
+    fn of_numbers(mut self) -> Self {
+        for point in &mut self.points {
+            point.numbers.retain(|(_, number)| !matches!(number, Number::Real(value) if !value.is_finite()));
+            point.figures.retain(|figure| (figure.value / figure.measure.scale).is_finite());
+            for figure in &mut point.figures {
+                let is_number = |end: &f64| (end / figure.measure.scale).is_finite();
+                (figure.low, figure.high) = (figure.low.filter(is_number), figure.high.filter(is_number));
+            }
+        }
+        for gauge in &mut self.gauges {
+            gauge.value = gauge.value.filter(|value| value.is_finite());
+        }
+        self
     }
 }
