@@ -146,7 +146,9 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let each = if found.len() > 1 { " each" } else { "" };
     let mut text = format!("{direction} {}{unit}{each}", show(middle));
     if show(lowest.1) != show(highest.1) {
-        text.push_str(&format!(" ({}–{})", show(lowest.1), show(highest.1)));
+        let (low, high) = (lowest.1, highest.1);
+        let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
+        text.push_str(&format!(" ({range})"));
     }
     if found.len() < ranks {
         text.push_str(&format!(", {} of {ranks} ranks only", found.len()));

@@ -16,7 +16,7 @@ use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::flag::NOISY;
 use stats::interval::{median, range};
-use stats::units::carried;
+use stats::units::{self, carried};
 
 use crate::matrix_analysis::MatrixFigures;
 
@@ -288,9 +288,13 @@ fn rates(document: &Document) -> String {
             |place: &KernelPlace| place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
         let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
         let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
-        let shown = |rate: f64| carried(rate, (widest > NOISY).then_some(rate * widest), 3);
-        let (least, most) = (shown(least), shown(most));
-        let range = if least == most { most } else { format!("{least} to {most}") };
+        let range = match widest > NOISY {
+            true => {
+                let [least, most] = [least, most].map(|rate| carried(rate, Some(rate * widest), 3));
+                if least == most { most } else { format!("{least}–{most}") }
+            }
+            false => units::range(least, most),
+        };
         let width = if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() };
         format!("{} {range} {}{width}", kernel.name, kernel.unit.giga())
     };

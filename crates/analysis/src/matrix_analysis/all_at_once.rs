@@ -13,7 +13,7 @@ use stats::interval::range;
 
 use super::finding::{Rival, surely_worse};
 use super::load::SHARED;
-use super::words::{show_value, way};
+use super::words::{show_range, way};
 use super::{CellFigure, MatrixFigures, Plane};
 
 /// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
@@ -124,10 +124,7 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
 fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
     let (least, most) = range(rows.iter().map(AtOnce::sum))?;
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
-    let sums = match (show_value(plane, least, Some(0.0)), show_value(plane, most, Some(0.0))) {
-        (least, most) if least == most => most,
-        (least, most) => format!("{least} to {most}"),
-    };
+    let sums = show_range(plane, least, most);
     // `to`, as in `to GPU 3`.
     let word = matrix.rows.first().and_then(|row| row.name.split(' ').next()).unwrap_or("of");
     let kept = kept(rows).map_or_else(String::new, |kept| format!("; {kept}"));
@@ -149,7 +146,7 @@ fn kept(rows: &[AtOnce]) -> Option<String> {
     };
     let range = match (format!("{least:.0}"), format!("{most:.0}")) {
         (least, most) if least == most => most,
-        (least, most) => format!("{least} to {most}"),
+        (least, most) => format!("{least}–{most}"),
     };
     let who = match losers.len() == pairs {
         true => "each pair keeps".to_owned(),

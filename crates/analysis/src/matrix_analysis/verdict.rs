@@ -16,7 +16,7 @@ use super::all_at_once;
 use super::finding::family;
 use super::load;
 use super::pairs;
-use super::words::{show, together, way};
+use super::words::{show, show_range, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFamily, CaseFinding, ComparedSet};
 use crate::words::capital;
@@ -154,10 +154,9 @@ fn only(document: &Document, matrix: &Matrix) -> String {
             let cells: Vec<(String, CellFigure)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
             let by = |a: &&(String, CellFigure), b: &&(String, CellFigure)| a.1.median.total_cmp(&b.1.median);
             let (Some(least), Some(most)) = (cells.iter().min_by(by), cells.iter().max_by(by)) else { continue };
-            let (least, most) = (show(&plane, &least.1), show(&plane, &most.1));
-            let figure = match least.split_once(' ') {
-                Some((number, _)) if least != most => format!("{number} to {most}"),
-                _ => most,
+            let figure = match cells.len() {
+                1 => show(&plane, &most.1),
+                _ => show_range(&plane, least.1.median, most.1.median),
             };
             let columns: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
             figures.push(lone(&plane, &row.name, &columns, &figure));

@@ -105,7 +105,7 @@ fn each_gpus_load_of_each_others_memory_is_told_apart_from_the_smallest_copy() -
         );
         assert_eq!(rates(&document, "one-way", 4).len(), 2, "the smallest copies are there as well");
         let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
-        let sentence = "GPU to GPU, loads by a kernel (64 MiB, load latency): 650.0 to 900.0 ns; 1 of 2 pairs is more than 10 % behind \
+        let sentence = "GPU to GPU, loads by a kernel (64 MiB, load latency): 650–900 ns; 1 of 2 pairs is more than 10 % behind \
                         the best, slowest: by GPU 1 from GPU 0.";
         assert!(said.contains(&sentence), "{said:?}");
 

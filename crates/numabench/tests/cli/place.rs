@@ -40,7 +40,7 @@ fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
     let first =
-        "3 ranks of 1 to 4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
+        "3 ranks of 1–4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
     assert_eq!(table.lines().take(2).collect::<Vec<_>>().join(" "), first, "{table}");
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     assert_eq!(places(&document).len(), 3, "a rank for each GPU");

@@ -87,7 +87,7 @@ fn used(document: &Document) -> String {
     let used = document.devices.len();
     let visible: BTreeSet<u32> = document.ranks.iter().filter_map(|rank| rank.visible_devices).collect();
     match (visible.first(), visible.last()) {
-        (Some(least), Some(most)) if least != most => format!("{used} used, {least} to {most} visible to each rank"),
+        (Some(least), Some(most)) if least != most => format!("{used} used, {least}–{most} visible to each rank"),
         (Some(all), _) if document.launch.is_some() => format!("{used} used, {all} visible to each rank"),
         _ => format!("{used} used of {} visible", document.platform.visible_devices),
     }

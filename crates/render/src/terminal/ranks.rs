@@ -108,7 +108,7 @@ fn rows<'a>(
             _ => grid.text_row(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
         }
     }
-    if let Some(more) = picked.more("rank", "", figures.decimals) {
+    if let Some(more) = picked.more("rank", "") {
         grid.text_row(vec!["…".into()], Tone::Faint, format!("{more} GB/s"));
     }
     timed

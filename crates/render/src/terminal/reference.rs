@@ -1,9 +1,9 @@
 //! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
 
-use analysis::reference::{FigureOrigin, Reference, gigabytes, plain_name};
+use analysis::reference::{FigureOrigin, Reference, plain_name};
 use analysis::reference_fits::{Fit, fits};
 use report::Document;
-use stats::units::{duration_ns, size};
+use stats::units::{duration_range, range as range_of, size};
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
@@ -41,9 +41,7 @@ fn line(fit: &Fit) -> String {
 }
 
 fn range((low, high): (f64, f64), is_time: bool) -> String {
-    let shown = |value: f64| if is_time { duration_ns(value) } else { gigabytes(value) };
-    let (low, high) = (shown(low), shown(high));
-    if low == high { low } else { format!("{low}–{high}") }
+    if is_time { duration_range(low, high) } else { range_of(low / 1e9, high / 1e9) }
 }
 
 /// What to look at where a figure is worse than the range.
@@ -81,7 +79,8 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
                 format!("No reference figure for {gpu}: `numabench reference` lists all {}.", references.len())
             }
             (some, _) => format!(
-                "{some} reference figures. One below such a range is a hint; baselines of your own nodes decide."
+                "{}. One below such a range is a hint; baselines of your own nodes decide.",
+                stats::units::counted(some, "reference figure")
             ),
         },
     );
