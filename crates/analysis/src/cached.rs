@@ -20,6 +20,6 @@ pub fn sentence(document: &Document) -> Option<String> {
         some => format!("{some} of {all} figures show"),
     };
     Some(format!(
-        "{which} the CPU's cache and not its memory: what was moved fits into the cache. For memory use a --size or --range of several times the cache."
+        "{which} the CPU's cache and not its memory: what was moved fits into the cache. For memory ask for several times as much as the cache has."
     ))
 }

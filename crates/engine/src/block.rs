@@ -29,7 +29,7 @@ const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 10_000_000;
 
 const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
-                          try the other clock (--timing host)";
+                          `numabench pingpong --timing host` has the host's clock";
 const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at work: \
                              the device or driver served them one after the other";
 

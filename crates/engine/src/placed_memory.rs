@@ -86,13 +86,13 @@ impl PlacedMemory {
     /// # Errors
     /// The kernel refused a step.
     pub fn new(_by: &Bound, len: usize, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
-        let small = "ask for a smaller --size or for fewer ranks";
+        let small = "ask for less memory or for fewer ranks";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel built without huge pages answers EINVAL; then there are none, on or off.
         match mapping.advise_huge_pages(rules.huge_pages) {
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
-                return Err(Failure::system(Stage::Allocate, "madvise", &e, "try --huge-pages off"));
+                return Err(Failure::system(Stage::Allocate, "madvise", &e, "forbid it huge pages"));
             }
             _ => {}
         }
@@ -112,7 +112,7 @@ impl PlacedMemory {
     /// # Errors
     /// The kernel has no such memory.
     pub fn untouched(len: usize, huge_pages: bool) -> Result<Self, Failure> {
-        let small = "ask for a smaller --size";
+        let small = "ask for less memory";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel without huge pages refuses; then there are none.

@@ -26,6 +26,7 @@ use crate::config;
 use crate::fault::Fault;
 use crate::matrix_parts::{column, node_column};
 use crate::options::ContendOptions;
+use crate::outline::engine_and_clock;
 use crate::settings;
 
 /// Copies of one rank, and threads beside them.
@@ -91,9 +92,12 @@ impl Beside {
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let pus: IdSet = self.threads.iter().map(|thread| thread.pu).collect();
         format!(
-            "{}, {}, alone and beside {} threads that {} {} each on PUs {pus}",
+            "{}, {} memory, {}{}, PU {}, alone and beside {} threads that {} {} each on PUs {pus}",
             stats::units::size(self.config.largest() as u64),
+            self.config.memory.first().map_or("", |kind| kind.name()),
             ways.join(", "),
+            engine_and_clock(&self.config),
+            self.rank.pu,
             counts.join(", "),
             self.traffic.name(),
             stats::units::size(self.range as u64)

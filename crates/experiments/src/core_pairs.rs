@@ -112,7 +112,7 @@ impl CorePairs {
         let (cores, pairs) = (self.cores.len(), self.pairs());
         let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
         let pairs = stats::units::counted(pairs, "pair");
-        format!("core-to-core latency between {cores} cores, {pairs}{blocks}")
+        format!("core-to-core latency between {}, {pairs}{blocks}", stats::units::counted(cores, "core"))
     }
 
     /// The experiment.

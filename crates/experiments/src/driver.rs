@@ -20,7 +20,7 @@ pub use crate::finding::Finder;
 use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
-use crate::outline::Outline;
+use crate::outline::{Outline, how};
 use crate::reach::{NoAnswer, Reach, Reached};
 pub use crate::run_context::RunContext;
 use crate::run_facts::RunFacts;
@@ -105,7 +105,18 @@ pub fn survey_of(saved: Option<&Path>) -> Result<Survey, Fault> {
 /// What was asked for cannot be measured here.
 pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
     let survey = survey()?;
-    measurement.outline(&survey, measurement.untouched(&survey)?)
+    outline_on(measurement, &survey)
+}
+
+/// The plan of a measurement on this machine, which may be a saved one; touches no GPU.
+///
+/// # Errors
+/// What was asked for cannot be measured there.
+pub fn outline_on(measurement: &dyn Measurement, survey: &Survey) -> Result<Outline, Fault> {
+    let untouched = measurement.untouched(survey)?;
+    let measuring = measurement.measuring();
+    measuring.refuse_on(untouched.kind)?;
+    Ok(Outline { how: how(measuring), ..measurement.outline(survey, untouched)? })
 }
 
 /// Measures; the document is kept where the session says, and given back.
@@ -122,6 +133,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
+    args.refuse_on(found.platform.facts().kind)?;
     let facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
     let unasked = Reached::default();
     let signals = session.signals;

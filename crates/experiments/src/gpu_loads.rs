@@ -13,6 +13,7 @@ use pingpong::{
 };
 use placement::{Row, Target};
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
@@ -96,11 +97,11 @@ impl GpuLoads {
 
     /// The figures to be taken, in words.
     pub fn figures_description(&self) -> String {
-        let figures = self.places.count();
+        let figures = counted(self.places.count(), "figure");
         if self.flags {
-            return format!("CPU-GPU flag round trip; {figures} figures");
+            return format!("CPU-GPU flag round trip; {figures}");
         }
-        format!("load latency over {}; {figures} figures", stats::units::size(self.range as u64))
+        format!("load latency over {}; {figures}", stats::units::size(self.range as u64))
     }
 
     /// The experiment, on this platform.

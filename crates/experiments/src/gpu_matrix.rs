@@ -13,6 +13,7 @@ use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, Timin
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{BY_KERNEL, Compares, Matrix};
 use stats::IdSet;
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
@@ -229,7 +230,7 @@ impl GpuMatrix {
             [_, _] => ", by copy engines and by a kernel",
             _ => "",
         };
-        format!("{size}, {memory} memory, {ways}{by}{loads}; {figures} figures, {how}")
+        format!("{size}, {memory} memory, {ways}{by}{loads}; {}, {how}", counted(figures, "figure"))
     }
 
     fn cases_of_a_place(&self) -> usize {

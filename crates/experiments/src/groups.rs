@@ -64,7 +64,14 @@ impl Measurement for GroupsOptions {
         let named = chosen(self.measuring.gpus.as_ref(), targets.clone())?;
         let parts = Parts::new(self, &survey.topology, kind, targets)?;
         let columns = named.iter().map(name_of).collect();
-        Ok(Outline { source, rows: Vec::new(), columns, figures: parts.figures_description(), max_time: parts.time })
+        Ok(Outline {
+            source,
+            rows: Vec::new(),
+            columns,
+            figures: parts.figures_description(),
+            max_time: parts.time,
+            how: Vec::new(),
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
@@ -93,6 +100,7 @@ impl GroupsOptions {
             }
             Err(ended) => return Ok((ended.document, ended.exit)),
         };
+        self.measuring.refuse_on(found.platform.facts().kind)?;
         let parts = self.parts(&survey, &found)?;
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;

@@ -11,6 +11,7 @@ use engine::{EngineConfig, Order, PlacingRules};
 use hostmem::{Access, LINE_BYTES, MemorySuite, TrafficCase};
 use placement::Row;
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
@@ -122,7 +123,10 @@ impl MemoryMatrix {
             }
         };
         let ways = config::unique(&self.figures.cases.iter().map(way).collect::<Vec<_>>());
-        format!("{}; {} figures", ways.join("; "), self.cases.len())
+        // Loads are one thread's.
+        let has_threads = self.cases.iter().any(|case| case.access != Access::Load);
+        let threads = if has_threads { self.threads.description() } else { String::new() };
+        format!("{}; {threads}{}", ways.join("; "), counted(self.cases.len(), "figure"))
     }
 
     /// The experiment.

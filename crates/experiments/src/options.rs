@@ -5,13 +5,16 @@
 
 use std::time::Duration;
 
-use device::{CopyBy, Direction, MemoryKind, PeerEnd};
+use device::{CopyBy, Direction, MemoryKind, PeerEnd, PlatformKind};
 use hostmem::Access;
 use kernels::{Kernel, ProblemSize, Scattered, TransferMethod};
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
 use stats::IdList;
+
+use crate::fault::Fault;
+use crate::for_one_platform::ForOnePlatform;
 
 /// Which devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,14 @@ impl Backend {
             Self::Host => "host",
         }
     }
+
+    /// Why no GPU takes part, where this was asked for.
+    pub(crate) fn without_gpu(self) -> &'static str {
+        match self {
+            Self::Host => "none takes part here (--backend host)",
+            Self::Auto | Self::Cuda | Self::Hip => "none takes part here",
+        }
+    }
 }
 
 /// What all experiments have in common: which devices, and how they are measured.
@@ -60,6 +71,18 @@ pub struct Measuring {
     pub seed: u64,
     /// Whether the bytes that arrived are compared with those sent.
     pub verify: bool,
+    /// What was asked for and says something of one platform only.
+    pub for_one_platform: ForOnePlatform,
+}
+
+impl Measuring {
+    /// Refuses what was asked for and says nothing on this platform.
+    ///
+    /// # Errors
+    /// Exit 2: which options, and what to do.
+    pub fn refuse_on(&self, kind: PlatformKind) -> Result<(), Fault> {
+        self.for_one_platform.refuse_on(kind, self.backend.without_gpu())
+    }
 }
 
 impl Default for Measuring {
@@ -74,6 +97,7 @@ impl Default for Measuring {
             timeout: None,
             seed: 1,
             verify: true,
+            for_one_platform: ForOnePlatform::default(),
         }
     }
 }
@@ -305,8 +329,6 @@ pub struct MovingOptions {
     pub sizes: Option<Vec<u64>>,
     /// Who touches: the GPU (H2D), the core (D2H), or both.
     pub directions: Vec<Direction>,
-    /// Options that were given and say nothing of such memory, as they were typed.
-    pub unused: Vec<&'static str>,
     /// What every measurement has.
     pub measuring: Measuring,
 }

@@ -103,6 +103,15 @@ impl Peers {
     pub fn figures_description(&self) -> String {
         let gpus = self.targets.len();
         let shown = stats::units::size(self.sizes[0] as u64);
+        let end = match self.end {
+            PeerEnd::Source => "",
+            PeerEnd::Destination => ", by the GPU that the bytes go to",
+        };
+        let by = if self.by == CopyBy::Kernel { ", by a kernel" } else { "" };
+        self.pairs_description(gpus, &shown) + end + by
+    }
+
+    fn pairs_description(&self, gpus: usize, shown: &str) -> String {
         match self.which {
             GpuPairs::Ring if gpus > 1 => {
                 format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")

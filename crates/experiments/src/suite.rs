@@ -26,6 +26,7 @@ use crate::options::{ContendOptions, MatrixOptions, Measuring, PeerOptions, Suit
 use crate::outline::Outline;
 use crate::peers::Peers;
 use crate::reach::{Reach, Reached};
+use crate::row_threads::most_cores;
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
 const SIZE: u64 = 64 << 20;
@@ -57,7 +58,14 @@ impl Measurement for SuiteOptions {
         let parts = self.parts(survey, kind, &targets, &|_| None)?;
         let columns = targets.iter().map(name_of).collect();
         let rows = rows(&survey.topology, RowsBy::Node);
-        Ok(Outline { source, rows, columns, figures: parts.figures_description(), max_time: self.measuring_time() })
+        Ok(Outline {
+            source,
+            rows,
+            columns,
+            figures: parts.figures_description(),
+            max_time: self.measuring_time(),
+            how: Vec::new(),
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
@@ -95,8 +103,11 @@ impl SuiteOptions {
             PlatformKind::Host => vec![Access::Read, Access::Write, Access::Copy, Access::Load],
             PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
         };
-        let cores = MatrixOptions { threads: Some(THREADS), access, measuring: own(), ..MatrixOptions::default() };
-        let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
+        let threads = THREADS.min(most_cores(&rows(topology, RowsBy::Node)));
+        let cores = MatrixOptions { threads: Some(threads), access, measuring: own(), ..MatrixOptions::default() };
+        let of_nodes = Target::nodes_of(topology);
+        let measured = if kind == PlatformKind::Host { targets } else { &of_nodes };
+        let nodes: Vec<u32> = measured.iter().map(|target| target.index).collect();
         let memory = MemoryMatrix::new(&cores, topology, rows(topology, RowsBy::Node), nodes)?;
         if kind == PlatformKind::Host {
             return Ok(Parts { gpus: None, peers: None, contend: None, memory });

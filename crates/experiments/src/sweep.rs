@@ -6,7 +6,7 @@ use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
-use stats::units::parse_sizes;
+use stats::units::{counted, parse_sizes};
 use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
@@ -17,7 +17,7 @@ use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::options::{Measuring, SweepOptions};
-use crate::outline::Outline;
+use crate::outline::{Outline, engine_and_clock};
 use crate::pieces::PieceSweep;
 
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
@@ -73,10 +73,11 @@ impl Sweep {
             several => format!("{several} sizes from {} to {}", size(first), size(last)),
         };
         format!(
-            "{sizes}; {} memory; {}; {} figures",
+            "{sizes}; {} memory; {}{}; {}",
             memory.join(", "),
             ways.join(", "),
-            self.copies.len() * self.plan.ranks.len()
+            engine_and_clock(&self.config),
+            counted(self.copies.len() * self.plan.ranks.len(), "figure")
         )
     }
 
@@ -121,7 +122,7 @@ impl Measurement for SweepOptions {
         if let Some(pieces) = &self.pieces {
             let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
             let (figures, max_time) = (sending.figures_description(), sending.max_time());
-            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time });
+            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time, how: Vec::new() });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
@@ -131,6 +132,7 @@ impl Measurement for SweepOptions {
             columns,
             figures: sweep.figures_description(),
             max_time: sweep.config.max_time,
+            how: Vec::new(),
         })
     }
 

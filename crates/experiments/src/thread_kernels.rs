@@ -10,6 +10,7 @@ use kernels::{By, Kernel, ThreadCase, ThreadSuite};
 use placement::Row;
 use report::kernels::COPIES;
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use crate::budget::fits_on;
@@ -49,7 +50,8 @@ impl<'a> ThreadKernels<'a> {
     /// The figures to be taken, in words.
     pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
-        format!("{} of {} by CPUs; {} figures", names.join(", "), self.options.size, self.figures())
+        let threads = self.threads.description();
+        format!("{} of {} by CPUs; {threads}{}", names.join(", "), self.options.size, counted(self.figures(), "figure"))
     }
 
     /// The experiment.

@@ -99,7 +99,7 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         document.verdict.extend(analysis::groups::verdict(&document));
         document.verdict.extend(analysis::cached::sentence(&document));
         document.verdict.extend(analysis::throttling::sentences(&document));
-        let said = std::mem::take(&mut document.verdict);
+        let said = with_own_time(command, std::mem::take(&mut document.verdict));
         document.verdict = analysis::unfinished::with_ending(&document, said);
     }
     document
@@ -260,5 +260,13 @@ pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: Target
             Some(node) => Known::value(IdSet::from_iter([node]), "the driver"),
             None => Known::unknown("hwloc", "not on the PCI bus that this process sees"),
         },
+    }
+}
+
+/// Sentences advise a longer `--max-time`; a suite's time is all of its `--within`.
+fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
+    match command {
+        "suite" => said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect(),
+        _ => said,
     }
 }

@@ -43,10 +43,10 @@ pub struct Contend {
     )]
     pub beside: Option<Access>,
     /// The PUs of these threads, one each [default: the other cores of the node of the copies' memory]
-    #[arg(long, value_name = "LIST", requires = "beside", help_heading = "What is measured")]
+    #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub beside_cpus: Option<IdList>,
     /// The range of each of these threads [default: 64 MiB, or as much as all need for four times the L3]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "beside", help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
     /// What every measurement has.
     #[command(flatten)]

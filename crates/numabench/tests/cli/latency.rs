@@ -255,9 +255,9 @@ fn a_gpu_that_stops_answering_or_runs_no_kernel_gives_no_number() -> Done {
 #[test]
 fn flags_of_one_kind_take_no_option_of_the_other() {
     for (args, why) in [
-        (&["cores", "--rows", "core"][..], "--rows goes with --between gpus"),
-        (&["cores", "--gpus", "0"], "go with --between gpus"),
-        (&["gpus", "--cpus", "0"], "--cpus goes with --between cores"),
+        (&["cores", "--rows", "core"][..], "--rows cannot be used with --between cores"),
+        (&["cores", "--gpus", "0"], "--gpus cannot be used with --between cores"),
+        (&["gpus", "--cpus", "0"], "--cpus needs --between cores"),
     ] {
         run(&[&["latency", "--between"], args].concat()).refused(2, &[why]);
     }

@@ -140,7 +140,7 @@ fn a_full_disk_behind_standard_output_is_an_error_that_says_so() -> Done {
 
 #[test]
 fn with_the_document_on_standard_output_nothing_else_is_there() -> Done {
-    for more in [&["--json", "-"][..], &["--json", "-", "-q"], &["--json", "-", "--color", "always"]] {
+    for more in [&["--json", "-"][..], &["--json", "-", "-q"], &["--json", "-", "--color", "never"]] {
         let ended = quick(more).well();
         proof::document(&ended)?;
         assert!(ended.out.starts_with('{') && ended.out.ends_with("}\n"), "{}", ended.out);
