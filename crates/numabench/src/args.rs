@@ -102,7 +102,7 @@ pub enum Command {
     Compare(Box<compare::Compare>),
     /// Learn the normal figures of a class of hardware from result documents of your own nodes, for check --bandwidth
     Baseline(baseline::Baseline),
-    /// List figures that others published for GPUs and their links, with their sources: to tell whether a measured one is normal
+    /// List reference figures of GPUs and their links, published and our own, with their sources: to tell whether a measured one is normal
     Reference(reference::Reference),
     /// Find when figures changed over many runs, and what changed with them: exit code 0 no change, 5 changes
     History(history::History),
