@@ -13,6 +13,7 @@ mod experiment;
 mod groups;
 mod history;
 mod knee;
+mod machine;
 mod nodes;
 mod noise;
 mod places;

@@ -14,6 +14,7 @@ use stats::summary::Summary;
 use stats::units;
 
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
+use crate::passes::Moments;
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
 use crate::{cached, device_memory, throttling};
@@ -227,9 +228,10 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
 }
 
-/// The blocks of one rank alone and at once, rates.
+/// The blocks of one rank alone and at once, rates, with the moments at which they began.
 struct Cost {
-    blocks: [Vec<BlockValue>; 2],
+    blocks: [(Vec<BlockValue>, Vec<u64>); 2],
+    node: u32,
     loss_percent: f64,
 }
 
@@ -242,22 +244,31 @@ impl Cost {
             result.summary()?;
             let rate = |block: &BlockSample| block.bytes as f64 / block.elapsed_ns * 1e9;
             let value = |block: &BlockSample| BlockValue { value: rate(block), allocation: block.allocation };
-            Some(result.blocks.iter().map(value).collect())
+            let began = result.blocks.iter().map(|block| block.start_ns).collect();
+            Some((result.blocks.iter().map(value).collect(), began))
         };
         let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
+        let node = document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
         let loss_percent = (1.0 - penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s) * 100.0;
-        Some(Self { blocks: [alone, at_once], loss_percent })
+        Some(Self { blocks: [alone, at_once], node, loss_percent })
     }
 }
 
 /// What each rank at once is against itself alone, direction by direction.
-fn findings(costs: &[Vec<Cost>]) -> Vec<CaseFinding> {
-    let members = costs.iter().enumerate().flat_map(|(kind, costs)| {
-        costs
-            .iter()
-            .flat_map(move |cost| cost.blocks.iter().map(move |blocks| FamilyCase { kind, is_time: false, blocks }))
-    });
-    CaseFamily::of(&members.collect::<Vec<_>>()).in_twos()
+fn findings<'a>(costs: &'a [Vec<Cost>]) -> Vec<CaseFinding> {
+    let member = |kind: usize, node: u32| {
+        move |(blocks, began): &'a (Vec<BlockValue>, Vec<u64>)| FamilyCase {
+            kind,
+            is_time: false,
+            blocks,
+            began: Moments { node, ns: began },
+        }
+    };
+    let of_kind = |(kind, costs): (usize, &'a Vec<Cost>)| {
+        costs.iter().flat_map(move |cost| cost.blocks.iter().map(member(kind, cost.node)))
+    };
+    let found = CaseFamily::of(costs.iter().enumerate().flat_map(of_kind).collect()).in_twos();
+    found.into_iter().map(|found| found.finding).collect()
 }
 
 /// What stands behind the figures.

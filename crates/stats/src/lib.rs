@@ -45,6 +45,7 @@ pub mod level;
 pub mod line_fit;
 pub mod mann_whitney;
 pub mod mismatch;
+pub mod moderated_levels;
 mod neighbours;
 #[cfg(test)]
 mod noise;
