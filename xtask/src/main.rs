@@ -12,6 +12,7 @@ mod demo;
 mod dist;
 mod forges;
 mod kernels;
+mod launch_truth;
 mod lints;
 mod listing;
 mod mpi_plugin;

@@ -22,12 +22,18 @@ pub(crate) struct Start {
     pub gpus: Option<Known<Vec<usize>>>,
     /// Its memory policy.
     pub policy: Policy,
+    /// Its number in the launch, where the launcher gives it another one on the node.
+    pub world: Option<usize>,
 }
 
 impl Start {
     /// Not bound, all GPUs, memory where it falls.
-    pub const FREE: Self =
-        Self { pus: None, gpus: None, policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())) };
+    pub const FREE: Self = Self {
+        pus: None,
+        gpus: None,
+        policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())),
+        world: None,
+    };
 
     /// Bound to these.
     pub fn on(pus: IdSet) -> Self {

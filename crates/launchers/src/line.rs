@@ -32,6 +32,8 @@ use crate::{gpus, mpirun};
 pub struct LineRank {
     /// Its number on its node.
     pub rank: usize,
+    /// Its number in the launch, whose first node is the judged one.
+    pub world: usize,
     /// The PUs that it may run on; or why they are not known.
     pub pus: Known<IdSet>,
     /// Its memory policy, and the nodes that the policy names; or why they are not known.
@@ -113,7 +115,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
         notes.extend(launched.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         let own = launched.readings.into_iter().flat_map(|reading| reading.ranks);
         for rank in own {
-            ranks.push(LineRank { rank: ranks.len(), ..rank });
+            ranks.push(LineRank { rank: ranks.len(), world: ranks.len(), ..rank });
         }
     }
     Some(finish(vec![Reading { assumes: Vec::new(), ranks }], Launcher::Nobody, None, notes))
@@ -205,7 +207,7 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
         let mut ranks = Vec::with_capacity(size);
         for (number, start) in starts.iter().enumerate() {
             let mut process = process(topology, launcher, &given);
-            tell(&mut process, launcher, number, size, &count);
+            tell(&mut process, launcher, Numbers { rank: number, world: start.world.unwrap_or(number), size }, &count);
             match &start.pus {
                 Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
@@ -234,21 +236,30 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             None => readings.push(Reading { assumes, ranks }),
         }
     }
-    if let [only] = readings.as_mut_slice() {
-        only.assumes.clear();
-    }
     Ok(Launched { binds_behind, ..finish(readings, started_by, of, notes)? })
 }
 
+/// A rank's numbers.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// On its node.
+    rank: usize,
+    /// In the launch.
+    world: usize,
+    /// Ranks of the node.
+    size: usize,
+}
+
 /// Gives the process the variables of its launcher.
-fn tell(process: &mut Process<'_>, launcher: Launcher, rank: usize, size: usize, count: &crate::count::Count) {
+fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers, count: &crate::count::Count) {
+    let Numbers { rank, world, size } = numbers;
     let is_all = count.beyond(size).is_none();
     for (name, tells) in launcher.facts().tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
             Tells::LocalSize => size.to_string(),
             // The first node's ranks come first, as all launchers distribute them where nothing else is said.
-            Tells::Rank => rank.to_string(),
+            Tells::Rank => world.to_string(),
             Tells::Size if is_all => size.to_string(),
             Tells::Size => count.ranks.map_or_else(|| UNKNOWN.to_string(), |ranks| ranks.to_string()),
             Tells::Node => "0".to_owned(),
@@ -321,7 +332,8 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
     } else {
         process.pus.clone()
     };
-    Ok(LineRank { rank: number, pus, policy: process.policy.clone(), gpus })
+    let world = start.and_then(|start| start.world).unwrap_or(number);
+    Ok(LineRank { rank: number, world, pus, policy: process.policy.clone(), gpus })
 }
 
 /// Whether nothing binds the process and OpenMP binds its threads to PUs that the line names (OpenMP API 5.2, 21.1.6; OMP_PROC_BIND=false leaves them).

@@ -73,6 +73,9 @@ fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>>
     let file = folder.path().join("ranks");
     std::fs::write(&file, "rank 0=n7 slot=4\nrank 1=n7 slot=0,1\n")?;
     let line = format!("mpirun -np 2 --mca rmaps_rank_file_physical 1 --rankfile {} ./a.out", file.display());
+    // Open MPI 4 binds to the cores of these PUs, and to the PUs alone where they count as CPUs.
+    assert_eq!(launched(&line), placed(&[("4,12", &[0, 1, 2, 3]), ("0-1,8-9", &[0, 1, 2, 3])]));
+    let line = line.replace("--rankfile", "--use-hwthread-cpus --rankfile");
     assert_eq!(launched(&line), placed(&[("4", &[0, 1, 2, 3]), ("0-1", &[0, 1, 2, 3])]));
     Ok(())
 }
@@ -226,13 +229,14 @@ fn options_with_a_word_of_their_own_end_no_launchers_options() {
     let same = placed(&[("4", &[1]), ("0", &[1])]);
     assert_eq!(launched("srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=map:1*8 ./a.out"), same);
     for line in [
-        "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --bind-to none --cpu-list 0,4 ./a",
         "mpiexec -n 2 -genv A 1 -genv B=1 -env CUDA_VISIBLE_DEVICES 1 -iface eth0 -bind-to user:0,4 ./a.out",
         "mpiexec --np 2 --depth 1 --env CUDA_VISIBLE_DEVICES=1 --cpu-bind list:0:4 ./a.out",
         "mpiexec -n2 -d 8 --cpu-bind=verbose,list:0:4 --gpu-bind list:1:1 ./a.out",
     ] {
         assert_eq!(launched(line), placed(&[("0", &[1]), ("4", &[1])]), "{line}");
     }
+    let listed = "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --map-by pe-list=4,0:ordered ./a";
+    assert_eq!(launched(listed), placed(&[("4,12", &[1]), ("0,8", &[1])]));
 }
 
 #[test]
@@ -247,11 +251,11 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
         ("srun -N1 -n2 --cpu-bind=map_cpu:0,1 ./a", 2, None),
         ("mpiexec -ppn 2 -n 8 -bind-to user:0,1 ./a", 2, Some("of 8 ranks")),
         ("mpiexec -n 8 -hosts a,b -bind-to user:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
-        ("mpirun -np 8 -npernode 2 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -N 2 -np 8 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --map-by ppr:2:node:pe=1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --map-by ppr:1:package --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --npersocket 1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 -npernode 2 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -N 2 -np 8 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:2:node:pe=1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:1:package ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --npersocket 1 ./a", 2, Some("of 8 ranks")),
         ("mpirun -np 4 -H a:2,b:2 --cpu-list 0,1 ./a", 2, Some("of 4 ranks on 2 nodes")),
     ] {
         let read = read(line, &machine()).map_err(|error| error.to_string());
