@@ -14,10 +14,17 @@ use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, text)) = bytes.split_first() else { return };
-    let program = match first % 3 {
+    let program = match first % 10 {
         0 => Program::Nvbandwidth,
         1 => Program::TransferBench,
-        _ => Program::Osu,
+        2 => Program::Osu,
+        3 => Program::NcclTests,
+        4 => Program::BandwidthTest,
+        5 => Program::P2pMatrix,
+        6 => Program::RocmBandwidthTest,
+        7 => Program::Stream,
+        8 => Program::Perftest,
+        _ => Program::Mlc,
     };
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
     let started_at = ("2026-11-22T00:00:00Z".to_owned(), "nobody".to_owned());

@@ -14,8 +14,12 @@
 #   NODES  number of nodes, n0, n1, ... [2]; all of them are this machine and share its CPUs
 #   CPUS   CPUs of a node [this machine's]; more than there are is a lie that only TASK=task/none lives with
 #   SHAPE  SOCKETS:CORES:THREADS of a node, cores a socket and threads a core [this machine's]; a lie as CPUS is
+#   MACHINE a saved machine (hwloc's XML) that slurmd takes its node for: Slurm lays out, refuses and numbers as it does there, and
+#          binds nothing: the mask that it would bind a task to is in DIR/bound/PID, by the task's process [this machine]
 #   GPUS   GPUs of a node [2]
 #   GRES   a file with the lines of gres.conf, in which /dev/ is taken for the lab's own folder [each GPU an equal share of the cores]
+#   CPUS_ARE_CORES  if it is set, a CPU of Slurm is a core
+#   CONF   lines that end slurm.conf, where the last of a kind counts (SlurmdParameters=config_overrides,l3cache_as_socket)
 #   TASK   task/affinity binds [default]; task/none takes any --cpu-bind and binds nothing
 #   PORT   the first of NODES + 1 free ports in a row [looked for]
 #
@@ -48,10 +52,13 @@ case ${1-} in
     *) usage >&2; exit 2 ;;
 esac
 [ $# = 2 ] || { usage >&2; exit 2; }
-dir=$(realpath -m "$2")
+dir=$(realpath -m "$2") here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 nodes=${NODES:-2} gpus=${GPUS:-2} task=${TASK:-task/affinity} host=$(hostname -s)
 # The daemons find it in their environment, and `down` finds the daemons by it.
 export SLURM_CONF=$dir/etc/slurm.conf
+# hwloc, by which slurmd looks at its machine, reads the file instead, and takes it for the machine that it runs on.
+machine=${MACHINE:+$(realpath -m "$MACHINE")}
+if [ -n "$machine" ]; then export HWLOC_XMLFILE=$machine HWLOC_THISSYSTEM=1 FORGED_AFFINITY=$dir/bound; fi
 
 # --- stopping
 
@@ -138,6 +145,8 @@ config() {
         IFS=: read -r sockets cores threads <<<"$SHAPE"
         cpus=$((sockets * cores * threads))
     fi
+    # A site may count a core as one CPU, whatever threads it has.
+    if [ -n "${CPUS_ARE_CORES-}" ]; then cpus=$((sockets * cores)); fi
     if [ "$gpus" -gt 0 ]; then gres=Gres=gpu:$gpus; fi
     cat >"$SLURM_CONF" <<CONF
 ClusterName=lab
@@ -169,6 +178,7 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1 # sbatch starts within 
 GresTypes=gpu
 NodeName=n[0-$last] NodeHostname=$host NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + nodes))] CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$cores ThreadsPerCore=$threads $gres
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE OverTimeLimit=0 State=UP
+${CONF-}
 CONF
     # Only a GPU whose File leads to a character device gives tasks the variables; without Flags= it is CUDA_ and ROCR_ both.
     : >"$dir/etc/gres.conf"
@@ -223,6 +233,13 @@ up() {
         port=$(free_ports $((nodes + 1)))
     fi
     config
+    # Only the daemons of the node are lied to.
+    local forged=()
+    if [ -n "$machine" ]; then
+        mkdir "$dir/bound"
+        cc -shared -fPIC -o "$dir/forged_affinity.so" "$here/forged_affinity.c"
+        forged=(env "LD_PRELOAD=$dir/forged_affinity.so" "FORGED_CPUS=$(sed -n 's/^NodeName=.* CPUs=\([0-9]*\) .*/\1/p' "$SLURM_CONF")")
+    fi
     (umask 077; head -c 128 /dev/urandom >"$dir/etc/munge.key")
 
     # Each slurmd under a host name of its own: else the nodes share one, and Open MPI's files in /dev/shm, named by host,
@@ -242,7 +259,7 @@ up() {
         munged --key-file="$dir/etc/munge.key" --socket="$dir/run/munge.sock" --pid-file="$dir/run/munged.pid" \
             --log-file="$dir/log/munged.log" --seed-file="$dir/state/munged.seed" &&
             slurmctld || return
-        for ((i = 0; i < nodes; i++)); do "${own[@]}" sh -c "$node" - "n$i" "$dir/etc/hosts" || return; done
+        for ((i = 0; i < nodes; i++)); do "${forged[@]}" "${own[@]}" sh -c "$node" - "n$i" "$dir/etc/hosts" || return; done
     }
     (if [ -n "$lock" ]; then exec {lock}>&-; fi; daemons) </dev/null >"$dir/log/start.log" 2>&1 || failed
     { within 20 nodes_idle && alive "$(cat "$dir/run/slurmctld.pid" 2>/dev/null)"; } || failed

@@ -1,7 +1,8 @@
-//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD]`: how often each verdict of the program is wrong, by simulation of its own public functions.
+//! `cargo xtask calibrate [VERDICT]… [--short] [--seed=WORD] [--csv=FILE]`: how often each verdict of the program is wrong, by simulation of its own public functions.
 //!
 //! A verdict is an experiment on made-up figures whose truth is known: nothing changed, or so much did. Three things are counted: documents with a
-//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the table of docs/measurements/calibration.md. The short
+//! false claim, planted changes that are found, and 95 % intervals that hold the truth. The long form prints the summary of docs/measurements/calibration.md and, with
+//! `--csv`, writes every row as docs/measurements/calibration.csv has them. The short
 //! form has fewer and smaller documents and fails when a figure leaves its limit; the tests run it. Seeds are made of the rows' own names, and of WORD: rules whose constants
 //! were chosen on one set of seeds are counted on another.
 //!
@@ -13,17 +14,20 @@ mod experiment;
 mod groups;
 mod history;
 mod knee;
+mod machine;
 mod nodes;
 mod noise;
 mod places;
+mod runs;
 mod sweep;
 mod table;
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
-use experiment::{Experiment, Length};
+use experiment::{Counted, Experiment, Length};
 
 /// A verdict: its name, and what is simulated of it.
 type Verdict = (&'static str, fn(Length) -> Vec<Experiment>);
@@ -42,12 +46,16 @@ const VERDICTS: &[Verdict] = &[
 /// Runs the command.
 pub fn run(_: &Path, args: &[String]) -> Result<()> {
     let (options, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|word| word.starts_with("--"));
-    let (mut length, mut seed) = (Length::Long, "");
+    let (mut length, mut seed, mut file) = (Length::Long, "", None);
     for option in options {
-        match option.strip_prefix("--seed=") {
-            Some(word) => seed = word,
+        match option.split_once('=') {
+            Some(("--seed", word)) => seed = word,
+            Some(("--csv", path)) => file = Some(path),
             None if option == "--short" => length = Length::Short,
-            None => bail!("takes names of verdicts, --short and --seed=WORD, but was given {:?}", args.join(" ")),
+            _ => {
+                let given = args.join(" ");
+                bail!("takes names of verdicts, --short, --seed=WORD and --csv=FILE, but was given {given:?}")
+            }
         }
     }
     if let Some(unknown) = names.iter().find(|name| !VERDICTS.iter().any(|(known, _)| *known == name.as_str())) {
@@ -56,13 +64,16 @@ pub fn run(_: &Path, args: &[String]) -> Result<()> {
     }
     let chosen =
         VERDICTS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|wanted| wanted.as_str() == *name));
-    let mut beyond = Vec::new();
+    print!("{}", table::HEAD);
+    let (mut beyond, mut csv) = (Vec::new(), table::CSV_HEAD.to_owned());
     for (name, experiments) in chosen {
-        print!("{}", table::head(name));
-        for counted in experiment::conduct(&format!("{name}{seed}"), experiments(length)) {
-            print!("{}", table::row(&counted));
-            beyond.extend((!counted.keeps()).then(|| format!("{name}: {}", counted.says())));
-        }
+        let rows: Vec<Counted> = experiment::conduct(&format!("{name}{seed}"), experiments(length)).collect();
+        print!("{}", table::summary(name, &rows));
+        csv.extend(rows.iter().map(|row| table::csv_row(name, row)));
+        beyond.extend(rows.iter().filter(|row| !row.keeps()).map(|row| format!("{name}: {}", row.says())));
+    }
+    if let Some(file) = file {
+        fs::write(file, csv).with_context(|| format!("cannot write the rows to {file}"))?;
     }
     if beyond.is_empty() { Ok(()) } else { bail!("beyond its limit: {}", beyond.join("; ")) }
 }

@@ -55,7 +55,7 @@ const SIMULATED: [&str; 21] = [
     "random::",
     "signed_rank::",
     "stop::",
-    "t_ratio::",
+    "spread_prior::",
     "tolerance::",
     "trend::",
     "very_large",

@@ -8,18 +8,21 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
-use report::result::{BlockSample, RankResult};
+use report::result::{BlockSample, Outcome, RankResult};
 use stats::block_interval::BlockValue;
 use stats::summary::Summary;
 use stats::units;
 
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
+use crate::passes::Moments;
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{cached, device_memory, throttling};
+use crate::{cached, device_memory, throttling, unfinished};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
+/// What a GPU alone has of its link at least, per cent.
+const HEALTHY_PERCENT: f64 = 85.0;
 /// Ranks further apart than this part of the median have a slowest one worth naming.
 const APART: f64 = 0.05;
 
@@ -32,7 +35,7 @@ pub fn answer(document: &Document) -> Vec<String> {
         said.extend(device_memory::one_memory(document));
     }
     said.extend(cached::sentence(document));
-    said.extend(cost(document, &cases));
+    said.extend(cost(document, &cases).or_else(|| unknown_cost(document, &cases)));
     said.extend(throttling::sentences(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
@@ -61,6 +64,9 @@ fn summaries(case: &Case) -> impl Iterator<Item = (&RankResult, &Summary)> {
 }
 
 fn trouble(document: &Document) -> Option<String> {
+    if let Some(partial) = unfinished::partial(document) {
+        return Some(partial);
+    }
     let word = match document.status {
         Status::Complete => return None,
         other => status(other),
@@ -81,7 +87,7 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     let each: Vec<String> = cases.iter().map(|case| direction_rates(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
     let is_cached = cases.iter().flat_map(|case| &case.ranks).any(cached::is_cached);
-    let cache = if is_cached { "; in the CPU's cache" } else { "" };
+    let cache = if is_cached { "; partly in the CPU's cache" } else { "" };
     Some(format!(
         "{}{how}: {} ({size}, {memory} memory{}{cache}).",
         subject(document, &ranks),
@@ -126,7 +132,7 @@ fn name(document: &Document, id: &str) -> String {
 /// One direction: `H2D 23.3 GB/s each (23.1–23.3), sum 186.2, slowest GPU 5`. Where a rank has no figure, it says how many have one, and no sum: that of
 /// some is not what all copy.
 fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
-    let direction = words::direction(case.direction);
+    let direction = words::direction_in(document, case.direction);
     let by_time = case.bytes < LEAST_FOR_RATES;
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
     let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
@@ -146,7 +152,9 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let each = if found.len() > 1 { " each" } else { "" };
     let mut text = format!("{direction} {}{unit}{each}", show(middle));
     if show(lowest.1) != show(highest.1) {
-        text.push_str(&format!(" ({}–{})", show(lowest.1), show(highest.1)));
+        let (low, high) = (lowest.1, highest.1);
+        let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
+        text.push_str(&format!(" ({range})"));
     }
     if found.len() < ranks {
         text.push_str(&format!(", {} of {ranks} ranks only", found.len()));
@@ -198,7 +206,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         let (least, most) =
             losses.iter().fold((f64::MAX, 0.0_f64), |(least, most), loss| (least.min(*loss), most.max(*loss)));
         let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
-        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction(case.direction))));
+        found.push((losses.len(), costs.len(), format!("{range} {}", words::direction_in(document, case.direction))));
     }
     let all = found.iter().map(|(_, all, _)| *all).max()?;
     let least = found.iter().map(|(_, all, _)| *all).min()?;
@@ -227,9 +235,31 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
 }
 
-/// The blocks of one rank alone and at once, rates.
+/// Of several GPUs that were only measured at once, and have less than a healthy GPU has alone: nothing here
+/// tells whether that is theirs or the path's.
+fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
+    let ranks = asked(document, cases);
+    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
+    if devices.len() < 2 || !only_at_once {
+        return None;
+    }
+    let percent = |result: &RankResult| match &result.outcome {
+        Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+        _ => None,
+    };
+    let results = cases.iter().flat_map(|case| &case.ranks);
+    let least = results.filter_map(percent).reduce(f64::min).filter(|least| *least < HEALTHY_PERCENT)?;
+    Some(format!(
+        "At once they have down to {least:.0} % of their links: `--order both` tells whether they share a path to memory or are slower alone too."
+    ))
+}
+
+/// The blocks of one rank alone and at once, rates, with the moments at which they began.
 struct Cost {
-    blocks: [Vec<BlockValue>; 2],
+    blocks: [(Vec<BlockValue>, Vec<u64>); 2],
+    node: u32,
     loss_percent: f64,
 }
 
@@ -242,22 +272,31 @@ impl Cost {
             result.summary()?;
             let rate = |block: &BlockSample| block.bytes as f64 / block.elapsed_ns * 1e9;
             let value = |block: &BlockSample| BlockValue { value: rate(block), allocation: block.allocation };
-            Some(result.blocks.iter().map(value).collect())
+            let began = result.blocks.iter().map(|block| block.start_ns).collect();
+            Some((result.blocks.iter().map(value).collect(), began))
         };
         let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
+        let node = document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
         let loss_percent = (1.0 - penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s) * 100.0;
-        Some(Self { blocks: [alone, at_once], loss_percent })
+        Some(Self { blocks: [alone, at_once], node, loss_percent })
     }
 }
 
 /// What each rank at once is against itself alone, direction by direction.
-fn findings(costs: &[Vec<Cost>]) -> Vec<CaseFinding> {
-    let members = costs.iter().enumerate().flat_map(|(kind, costs)| {
-        costs
-            .iter()
-            .flat_map(move |cost| cost.blocks.iter().map(move |blocks| FamilyCase { kind, is_time: false, blocks }))
-    });
-    CaseFamily::of(&members.collect::<Vec<_>>()).in_twos()
+fn findings<'a>(costs: &'a [Vec<Cost>]) -> Vec<CaseFinding> {
+    let member = |kind: usize, node: u32| {
+        move |(blocks, began): &'a (Vec<BlockValue>, Vec<u64>)| FamilyCase {
+            kind,
+            is_time: false,
+            blocks,
+            began: Moments { node, ns: began },
+        }
+    };
+    let of_kind = |(kind, costs): (usize, &'a Vec<Cost>)| {
+        costs.iter().flat_map(move |cost| cost.blocks.iter().map(member(kind, cost.node)))
+    };
+    let found = CaseFamily::of(costs.iter().enumerate().flat_map(of_kind).collect()).in_twos();
+    found.into_iter().map(|found| found.finding).collect()
 }
 
 /// What stands behind the figures.

@@ -71,7 +71,7 @@ pub fn of_mpi(document: &MpiDocument) -> AnswerStatus {
 pub fn of_counts(counts: &Counts) -> AnswerStatus {
     match counts {
         counts if counts.regressed + counts.missing > 0 => AnswerStatus::Finding,
-        counts if counts.inconclusive > 0 => AnswerStatus::Undecided,
+        counts if counts.suspect + counts.inconclusive > 0 => AnswerStatus::Undecided,
         _ => AnswerStatus::Well,
     }
 }

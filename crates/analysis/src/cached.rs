@@ -1,10 +1,15 @@
 //! Figures that are the CPU cache's: said beside the first figures, because a rate of 136 GB/s from one core is taken for its memory's otherwise.
 
 use report::Document;
+use report::case::Order;
 use report::result::{Outcome, RankResult};
+use report::settings::Direction;
 use stats::flag::Flag;
+use stats::units::size;
 
-/// Whether what a result moved fits into the CPU's cache.
+use crate::figure::TIMES_L3;
+
+/// Whether what a result moved is in part in the CPU's cache.
 pub fn is_cached(result: &RankResult) -> bool {
     matches!(&result.outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::Cached))
 }
@@ -19,7 +24,50 @@ pub fn sentence(document: &Document) -> Option<String> {
         1 => format!("1 of {all} figures shows"),
         some => format!("{some} of {all} figures show"),
     };
+    let way = way_out(document).map_or_else(String::new, |way| format!(" For memory: {way}."));
     Some(format!(
-        "{which} the CPU's cache and not its memory: what was moved fits into the cache. For memory use a --size or --range of several times the cache."
+        "{which} the CPU's cache as well as its memory: what was moved is less than four times the L3 cache.{way}"
     ))
+}
+
+/// The command that goes beyond the cache: the same one with a longer range, a larger size or class.
+fn way_out(document: &Document) -> Option<String> {
+    let l3 = document.ranks.iter().filter_map(|rank| rank.l3_bytes).max()?;
+    let case = document.cases.iter().find(|case| case.ranks.iter().any(is_cached))?;
+    let at_once = if case.order == Order::Simultaneous { case.ranks.len().max(1) as u64 } else { 1 };
+    let (option, value) = match (case.direction, case.range_bytes) {
+        (Direction::Kernel, _) => ("--size", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20))),
+        (_, Some(_)) => ("--range", size((TIMES_L3 * l3).div_ceil(at_once).next_multiple_of(1 << 20))),
+        (_, None) => ("--size", size((TIMES_L3 * l3 / 2).div_ceil(at_once).next_multiple_of(1 << 20))),
+    };
+    // `suite` chooses its sizes and ranges itself, and only reads, writes and loads have a range.
+    let has_option = match option {
+        "--range" => ["matrix", "latency", "contend"].contains(&&document.command[..]),
+        _ => !["suite", "latency"].contains(&&document.command[..]),
+    };
+    if !has_option {
+        return None;
+    }
+
+    let mut argv: Vec<&str> = Vec::new();
+    let mut words = document.argv.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        // A class is a size too.
+        if word == option || word == "--class" {
+            words.next();
+        } else if ![option, "--class"].iter().any(|name| word.starts_with(&format!("{name}="))) {
+            argv.push(word);
+        }
+    }
+    let value = value.replace(' ', "");
+    Some(format!("`{} {option} {value}`", command_line(&argv)))
+}
+
+/// Words as a shell reads them again; the program by its name alone.
+fn command_line(argv: &[&str]) -> String {
+    let plain =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(c));
+    let quoted = |word: &str| if plain(word) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) };
+    let program = argv.first().map_or("numabench", |first| first.rsplit('/').next().unwrap_or(first));
+    [program.to_owned()].into_iter().chain(argv.iter().skip(1).map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
 }

@@ -3,12 +3,16 @@
 use stats::units;
 
 /// Groups of `peer` that are a kind of copy and no place.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 9] = [
     ("one-way", ""),
     ("within", ""),
     ("both-ways", ", both ways"),
     ("all-to-one", ", all to one"),
     ("one-to-all", ", one to all"),
+    ("one-way-by-destination", ", read"),
+    ("both-ways-by-destination", ", both ways, read"),
+    ("all-to-one-by-destination", ", all to one, read"),
+    ("one-to-all-by-destination", ", one to all, read"),
 ];
 
 /// A column, and the group of the case where that is a place.
@@ -76,6 +80,7 @@ mod tests {
         assert_eq!(name("simultaneous/pageable/d2h/67108864"), "D2H 64 MiB, at once, pageable");
         assert_eq!(name("alone/device/d2d/536870912/one-way"), "GPU to GPU 512 MiB");
         assert_eq!(name(&within_id("alone/device/d2d/536870912/one-way")), "within GPU memory 512 MiB");
+        assert_eq!(name("alone/device/d2d/536870912/one-way-by-destination"), "GPU to GPU 512 MiB, read");
         assert_eq!(name("simultaneous/device/d2d/4194304/both-ways"), "GPU to GPU 4 MiB, both ways");
         assert_eq!(name("alone/pinned/load/128"), "load by the GPU");
         assert_eq!(name("alone/pageable/load/64"), "load");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::document::Tool;
-use stats::interval::range;
+use stats::interval::median;
 use stats::units::counted;
 
 use crate::comparison::{ComparedCase, Comparison, Counts, Lacking, RunName, VERSION};
@@ -19,6 +19,13 @@ pub struct Thresholds {
     pub bandwidth: f64,
     /// Of times of small copies.
     pub latency: f64,
+}
+
+impl Thresholds {
+    /// The change that matters of figures that count this.
+    pub fn of(self, unit: Unit) -> f64 {
+        if unit == Unit::Ns { self.latency } else { self.bandwidth }
+    }
 }
 
 impl Default for Thresholds {
@@ -85,11 +92,11 @@ pub fn compare(
     let values = |side: &Side<'_>| side.figures.iter().map(|figure| (figure.median, figure.blocks.clone())).collect();
     let pair = |key: &&Key| {
         let unit = base_side[key].figures[0].unit;
-        let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
-        CasePair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold }
+        CasePair { unit, base: values(&base_side[key]), new: values(&new_side[key]), threshold: thresholds.of(unit) }
     };
     let pairs: Vec<CasePair> = keys.iter().map(pair).collect();
-    let judged = judge(&pairs);
+    let in_turns = took_turns(base, new);
+    let judged = judge(&pairs, in_turns);
     let mut cases: Vec<ComparedCase> =
         keys.iter().zip(&pairs).zip(&judged).map(|((key, pair), judged)| compared(key, pair, judged)).collect();
     let worse =
@@ -107,6 +114,7 @@ pub fn compare(
         regressed: of(ChangeVerdict::Regressed),
         improved: of(ChangeVerdict::Improved),
         same: of(ChangeVerdict::Same),
+        suspect: of(ChangeVerdict::Suspect),
         inconclusive: of(ChangeVerdict::Inconclusive),
         missing: missing.len() as u32,
         added: added.len() as u32,
@@ -118,14 +126,14 @@ pub fn compare(
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),
         tool,
-        summary: summary(&counts, &cases, found_from(&judged)),
+        summary: summary(&counts, &cases),
         counts,
         base: named(base),
         new: named(new),
         bandwidth_threshold: thresholds.bandwidth,
         latency_threshold: thresholds.latency,
         differing,
-        notes: notes(&cases, &judged, base.len(), new.len()),
+        notes: notes(&cases, &counts, [base.len(), new.len()], in_turns),
         cases,
         missing,
         added,
@@ -175,47 +183,78 @@ fn compared(key: &Key, pair: &CasePair, judged: &JudgedCase) -> ComparedCase {
         new_values: judged.new_values as u32,
         ratio: evidence.map(|evidence| evidence.ratio),
         ratio_interval: evidence.map(|evidence| evidence.interval),
+        assumed_run_deviation: evidence.and_then(|evidence| evidence.assumed),
         cliffs_delta: evidence.map(|evidence| evidence.effect),
         p_value: evidence.map(|evidence| evidence.p_value),
         p_adjusted: evidence.map(|evidence| evidence.p_adjusted),
         threshold: pair.threshold,
+        found_from: judged.found_from,
         verdict: judged.verdict,
     }
 }
 
-/// From what change on each of the cases that are not decided would be called changed.
-fn found_from(judged: &[JudgedCase]) -> Option<f64> {
-    let inconclusive = judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Inconclusive);
-    inconclusive.filter_map(|judged| judged.found_from).reduce(f64::max)
+/// Whether the runs of both sides alternated, so that what the machine did meanwhile met both: in order of time they
+/// change sides as often as the smaller side has runs, and twice at least.
+fn took_turns(base: &[Run], new: &[Run]) -> bool {
+    let sides = base.iter().map(|run| (&run.started_at, false)).chain(new.iter().map(|run| (&run.started_at, true)));
+    let mut in_time: Vec<(&String, bool)> = sides.collect();
+    in_time.sort();
+    let changes = in_time.windows(2).filter(|two| two[0].1 != two[1].1).count();
+    changes >= base.len().min(new.len()) && changes > 1
 }
 
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[ComparedCase], found_from: Option<f64>) -> String {
+fn summary(counts: &Counts, cases: &[ComparedCase]) -> String {
     let all = cases.len();
     let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
+    let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
+    let by = |case: &ComparedCase| format!("{}: {}", change(case.unit, case.new / case.base), case.key);
     let mut parts = Vec::new();
     if counts.regressed > 0 {
-        let worst = cases.first().map(|case| {
-            let by = change(case.unit, case.new / case.base);
-            format!("; the worst by {by}: {}", case.key)
-        });
-        parts.push(format!("REGRESSED: {}{}", of(counts.regressed), worst.unwrap_or_default()));
+        let worst =
+            first(ChangeVerdict::Regressed).map_or(String::new(), |case| format!("; the worst by {}", by(case)));
+        parts.push(format!("REGRESSED: {}{worst}", of(counts.regressed)));
     }
     if counts.missing > 0 {
         parts.push(format!("MISSING: {} of the base's cases have no new figure", counts.missing));
+    }
+    if counts.suspect > 0 {
+        let one = first(ChangeVerdict::Suspect).map_or(String::new(), |case| format!("; {}", by(case)));
+        parts.push(format!("SUSPECT: {}{one}; three runs a side decide", of(counts.suspect)));
     }
     if counts.improved > 0 {
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
     }
     if counts.inconclusive > 0 {
-        let power =
-            found_from.map(|from| format!(" (with these runs a change from {} on would be found)", percent(from)));
-        parts.push(format!("INCONCLUSIVE: {}{}", of(counts.inconclusive), power.unwrap_or_default()));
+        parts.push(format!("INCONCLUSIVE: {} ({})", of(counts.inconclusive), power(cases)));
     }
     if counts.same > 0 {
         parts.push(format!("SAME: {}", of(counts.same)));
     }
     parts.join(". ")
+}
+
+/// From what change on it would be found: in the middling case of all, and in the worst of those not decided.
+fn power(cases: &[ComparedCase]) -> String {
+    let from = |case: &ComparedCase| case.found_from.unwrap_or(f64::INFINITY);
+    let all: Vec<f64> = cases.iter().map(from).collect();
+    let typical = median(&all).and_then(percent);
+    let undecided = cases.iter().filter(|case| case.verdict == ChangeVerdict::Inconclusive);
+    let worst = undecided.max_by(|a, b| from(a).total_cmp(&from(b)));
+    let is_single = cases.iter().all(|case| case.basis == Basis::Blocks);
+    let found = if is_single { "suspected" } else { "found" };
+    let Some(typical) = typical else {
+        return format!("with these runs no change could be {found}");
+    };
+    match worst.map(|case| (percent(from(case)), &case.key)) {
+        Some((Some(worst), key)) if worst != typical => format!(
+            "with these runs a change from {typical} on would be {found} in a typical case, from {worst} in the worst: {key}"
+        ),
+        Some((None, key)) => format!(
+            "with these runs a change from {typical} on would be {found} in a typical case, none in the worst: {key}"
+        ),
+        _ => format!("with these runs a change from {typical} on would be {found}"),
+    }
 }
 
 /// `10.2 % slower` from new over base.
@@ -224,29 +263,39 @@ pub fn change(unit: Unit, ratio: f64) -> String {
     format!("{:.1} % {}", (ratio - 1.0).abs() * 100.0, if slower { "slower" } else { "faster" })
 }
 
-/// A change in words: `4.2 %`; one beyond half or double is told as a factor.
-fn percent(change: f64) -> String {
-    if change < 1.0 { format!("{:.1} %", change * 100.0) } else { format!("a factor of {:.1}", 1.0 + change) }
+/// A change in words: `4.2 %`; one beyond half or double is told as a factor, and one beyond tenfold is none.
+fn percent(change: f64) -> Option<String> {
+    match change {
+        change if change < 1.0 => Some(format!("{:.1} %", change * 100.0)),
+        change if change < 9.0 => Some(format!("a factor of {:.1}", 1.0 + change)),
+        _ => None,
+    }
 }
 
-fn notes(cases: &[ComparedCase], judged: &[JudgedCase], base: usize, new: usize) -> Vec<String> {
+fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    if cases.iter().any(|case| case.basis == Basis::Blocks) {
+    let [base, new] = runs;
+    let is_single = cases.iter().any(|case| case.basis == Basis::Blocks);
+    if is_single {
         notes.push(format!(
-            "{base} run in the base and {new} in the new: blocks of one run do not show how runs differ, so only a change that is wholly \
-             beyond the threshold is called one. Give several runs a side (folders work) to see smaller ones"
+            "{} in the base and {new} in the new: nothing shows how runs differ, so a change is suspected and never \
+             found, and each interval holds if runs differ by no more than stands beside it. Give three runs a side or \
+             more (folders work)",
+            counted(base, "run")
+        ));
+    } else if counts.suspect > 0 {
+        notes.push(format!(
+            "{} suspected and not found: runs that each fall into one of two modes would be sorted by side as often as \
+             that by chance. Give more runs a side: three, or more where other cases jump from run to run",
+            if counts.suspect == 1 { "1 case is".to_owned() } else { format!("{} cases are", counts.suspect) }
         ));
     }
-    // What a case that was not decided could have shown, by its own values and spread.
-    let undecided = judged.iter().filter(|judged| judged.verdict == ChangeVerdict::Inconclusive);
-    let blind: Vec<f64> = undecided.filter_map(|judged| judged.detectable).collect();
-    if let Some((least, most)) = range(blind.iter().copied()) {
-        let cases = counted(blind.len(), "inconclusive case");
-        let range =
-            if most - least < 0.0005 { percent(most) } else { format!("{} to {}", percent(least), percent(most)) };
-        notes.push(format!(
-            "A change must be larger than {range} to be called one in {cases}: more runs a side show smaller ones"
-        ));
+    if !in_turns && counts.regressed + counts.improved > 0 {
+        notes.push(
+            "The runs of the two sides did not take turns: what changed with time counts as a change. Run both states \
+             alternately to tell them apart"
+                .to_owned(),
+        );
     }
     let few = cases.iter().filter(|case| case.ratio.is_none()).count();
     if few > 0 {

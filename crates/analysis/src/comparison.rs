@@ -13,7 +13,7 @@ use crate::judge::{Basis, ChangeVerdict};
 use crate::node_changes::NodeChanges;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 3 };
+pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 4 };
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +57,10 @@ pub struct Comparison {
 pub struct Counts {
     /// Worse by the threshold or more.
     pub regressed: u32,
+    /// Differ by the threshold or more, from too few runs to call it a change.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub suspect: u32,
     /// Better by the threshold or more.
     pub improved: u32,
     /// Changed by less than the threshold.
@@ -101,6 +105,10 @@ pub struct ComparedCase {
     pub ratio: Option<f64>,
     /// The 95 % interval of the ratio; null with too few values.
     pub ratio_interval: Option<Interval>,
+    /// The deviation between runs that the interval assumes, a fraction; null where several runs showed it, and with too few values.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub assumed_run_deviation: Option<f64>,
     /// Cliff's delta, −1 to 1: 1 where every new value is higher than every one of the base; null with too few values.
     pub cliffs_delta: Option<f64>,
     /// The two-sided p-value of the test for this case alone; null with too few values.
@@ -109,8 +117,19 @@ pub struct ComparedCase {
     pub p_adjusted: Option<f64>,
     /// The change that matters, a fraction.
     pub threshold: f64,
+    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons, a fraction; null where no change would be.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.4"))]
+    pub found_from: Option<f64>,
     /// What it comes to.
     pub verdict: ChangeVerdict,
+}
+
+impl ComparedCase {
+    /// Whether it is suspected to have got worse.
+    pub fn may_be_worse(&self) -> bool {
+        self.verdict == ChangeVerdict::Suspect && (self.new < self.base) == self.unit.more_is_better()
+    }
 }
 
 /// A case that one side has not.

@@ -12,6 +12,7 @@ use report::document::PlatformKind;
 use report::settings::{CopyEngine, Membind, OrderAsked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::units::rounded_size;
 
 use crate::difference::ALIKE;
 use crate::words::lanes;
@@ -86,6 +87,12 @@ pub fn conditions<B>(document: &Document<B>) -> Vec<Condition> {
         add(true, &format!("clock of {}", case.id), format!("{:?}", case.timing).to_lowercase());
     }
 
+    for case in &document.cases {
+        if let Some(range) = case.range_bytes {
+            add(false, &format!("range of {}", crate::words::direction(case.direction)), rounded_size(range));
+        }
+    }
+
     add(false, "host", hosts(document));
     add(false, "driver version", platform.driver_version.clone().unwrap_or(NOT_KNOWN.to_owned()));
     add(false, "driver API", platform.api_version.clone().unwrap_or(NOT_KNOWN.to_owned()));
@@ -151,7 +158,9 @@ pub fn differing<'c>(
 }
 
 fn names<B>(document: &Document<B>) -> String {
-    let names: BTreeSet<&str> = document.devices.iter().map(|device| &device.name[..]).collect();
+    // Host memory that a suite measured beside GPUs is no GPU.
+    let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
+    let names: BTreeSet<&str> = gpus.map(|device| &device.name[..]).collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 

@@ -1,36 +1,44 @@
 //! Cases of one document that are compared with each other: which are worse than which for certain, and which are alike.
 //!
-//! One file for every such verdict (places of a matrix, ranks at once, pairs of GPUs, MPI's places), because all promise the same:
+//! One file for every such verdict (places of a matrix, ranks at once, pairs of GPUs, kernels, MPI's places), because all promise the same:
 //!
-//! * *null*: the two cases have one level (`stats::level`, Welch's t of logarithms);
-//! * *unit*: a block, counted for as many independent ones as the blocks of this kind of case are worth (`stats::scatter`: allocations, neighbours);
+//! * *null*: the two cases have one level;
+//! * *pairs*: cases take turns in passes, and what the machine does to a pass it does to all of them. So a comparison is of the ratios of blocks of the same pass
+//!   (a paired t of their logarithms): a drift, a step or a mode that all cases share cancels. Blocks of passes that only one of the two has do not count;
+//! * *unit*: a ratio, counted for as many independent ones as the ratios of this kind of case are worth (`stats::scatter`: allocations, neighbours);
+//! * *error*: each comparison's own, taken together with that of the others of its kind (`stats::moderated_levels`);
 //! * *correction*: Holm's over all claims of the family, so that one of them is wrong in at most one document of twenty. A comparison with the best of several takes
 //!   all pairs into the family, because chance chose the best;
-//!   Where there are many claims a case may also differ *beside the others*: by more than the second widest error of its kind makes in as many claims, and by its own error
-//!   as one of a few (`stats::family` says why). Half of a rate is so found with three blocks, and with allocations that differ by 3 %. Each way has half of the chance;
 //! * *alike* is said where two one-sided tests say so, within 1 %, of as many pairs as Hochberg's method allows: of all of them where each is; what is neither is undecided.
+//!
+//! Where the blocks are on one allocation of memory another is taken to move each case by 1 %, which is known no better than from a few allocations.
 
 use std::collections::BTreeMap;
 
-use stats::alpha::ALPHA;
-use stats::block_interval::BlockValue;
-use stats::family::{NOISIER, by_itself_or_beside, normal_p};
-use stats::holm::hochberg;
+use stats::alpha::{ALPHA, CONFIDENCE};
+use stats::block_interval::{BlockValue, values};
+use stats::compare::{TwoSampleComparison, TwoSampleVerdict, cliffs_delta};
+use stats::holm::{hochberg, holm};
 use stats::level::Level;
+use stats::moderated_levels::{OfKind, moderated};
 use stats::scatter::Scatter;
+
+use crate::passes::{Moments, passes};
 
 /// Ratios from one over this to this are no difference: the half-width at which measuring stops is what a case can resolve.
 const SAME: f64 = 1.01;
 
-/// Fewer cases of one kind do not show how it scatters.
+/// Fewer comparisons of one kind do not show how it scatters.
 const FEW: usize = 3;
-
-/// Nor do cases that have fewer differences between blocks than this together: four of three blocks say of two modes what is chance.
+/// Nor do comparisons that have fewer differences between blocks than this together: four of three blocks say of two modes what is chance.
 const FEW_DIFFERENCES: usize = 16;
-/// Fewer cases do not show how much the blocks of a kind hang together: all kinds of so few do.
-const SEVERAL: usize = 7;
 /// The number of all kinds of so few.
 const OF_FEW: usize = usize::MAX;
+/// From so many comparisons on a kind shows by itself how much its blocks hang together; others show it together.
+const MANY: usize = 16;
+
+/// How many differences the effect of another allocation counts for, where it is assumed and not seen.
+const ASSUMED_FREEDOM: f64 = 4.0;
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,83 +73,108 @@ pub struct FamilyCase<'a> {
     pub is_time: bool,
     /// Its blocks, in the order measured.
     pub blocks: &'a [BlockValue],
+    /// When they began.
+    pub began: Moments<'a>,
+}
+
+impl FamilyCase<'_> {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.kind, self.began, self.blocks) == (other.kind, other.began, other.blocks)
+    }
+}
+
+/// A case's blocks with their passes.
+type InPasses<'a> = (&'a [BlockValue], &'a [u32]);
+
+/// One case over another one, in each pass that both have. What is on other memory than the pass before has another number of an allocation.
+fn ratios_by_pass((blocks, passes): InPasses, (base, its_passes): InPasses) -> Vec<BlockValue> {
+    let mut ratios: Vec<BlockValue> = Vec::new();
+    let (mut at, mut before) = (0, None);
+    for (block, pass) in blocks.iter().zip(passes) {
+        while its_passes.get(at).is_some_and(|other| other < pass) {
+            at += 1;
+        }
+        if its_passes.get(at) == Some(pass) {
+            let memory = [block.allocation, base[at].allocation];
+            let number = ratios.last().map_or(0, |last| last.allocation + u32::from(before != Some(memory)));
+            before = Some(memory);
+            ratios.push(BlockValue { value: block.value / base[at].value, allocation: number });
+        }
+    }
+    ratios
+}
+
+/// What the second case of two is against the first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaseComparison {
+    /// What it comes to.
+    pub finding: CaseFinding,
+    /// The logarithm of their ratio, where there are ratios enough; upside down of times, so that more is better.
+    pub ratio: Option<Level>,
+    /// The p-value of there being no difference, adjusted for all comparisons of the family.
+    pub p_value: f64,
+}
+
+impl CaseComparison {
+    /// Whether the second surely has no less than this part of the first, with so small a chance of an error.
+    pub fn keeps(&self, part: f64, chance: f64) -> bool {
+        self.ratio.is_some_and(|ratio| ratio.p_above(part.ln()) <= chance)
+    }
+
+    /// Whether the second surely has less than this part of the first, where one of so many is asked.
+    pub fn is_below(&self, part: f64, of: usize) -> bool {
+        self.ratio.is_some_and(|ratio| ratio.p_below(part.ln()) * of as f64 <= ALPHA)
+    }
+
+    /// What the first is against the second.
+    fn turned(self) -> Self {
+        Self { finding: self.finding.turned(), ratio: self.ratio.map(|ratio| ratio.times(-1.0)), ..self }
+    }
 }
 
 /// Cases that are compared with each other.
-pub struct CaseFamily {
-    /// Of each case its level, where it has one, and whether less is better.
-    levels: Vec<(Option<Level>, bool)>,
-    /// Of each case the second widest squared error of its kind, where there are several.
-    errors: Vec<Option<f64>>,
-    /// Of each case what its blocks do not show of another allocation.
-    unseen: Vec<Level>,
+pub struct CaseFamily<'a> {
+    members: Vec<FamilyCase<'a>>,
+    /// The pass of each block of each of them.
+    passes: Vec<Vec<u32>>,
 }
 
-impl CaseFamily {
-    /// The family of these; what is there twice shows once how its kind scatters.
-    pub fn of(members: &[FamilyCase]) -> Self {
-        let mut kinds: BTreeMap<usize, Vec<&[BlockValue]>> = BTreeMap::new();
-        for FamilyCase { kind, blocks, .. } in members {
-            let alike = kinds.entry(*kind).or_default();
-            if !alike.contains(blocks) {
-                alike.push(blocks);
-            }
-        }
-        // A few cases do not show how their kind scatters: all that are of such kinds are taken together.
-        let differences =
-            |cases: &[&[BlockValue]]| cases.iter().map(|case| case.len().saturating_sub(1)).sum::<usize>();
-        let is_few = |cases: &[&[BlockValue]]| cases.len() < FEW || differences(cases) < FEW_DIFFERENCES;
-        let few: Vec<usize> = kinds.iter().filter(|(_, cases)| is_few(cases)).map(|(kind, _)| *kind).collect();
-        let of_small = Scatter::of(kinds.values().filter(|cases| cases.len() < SEVERAL).flatten().copied());
-        let joined: Vec<&[BlockValue]> = few.iter().flat_map(|kind| kinds[kind].clone()).collect();
-        kinds.retain(|kind, _| !few.contains(kind));
-        let kind_of = |member: &FamilyCase| if few.contains(&member.kind) { OF_FEW } else { member.kind };
-        kinds.insert(OF_FEW, joined);
-        let scatter = |cases: Vec<&[BlockValue]>| match cases.len() < SEVERAL {
-            true => Scatter::of(cases).hanging_together_as(&of_small),
-            false => Scatter::of(cases),
-        };
-        let scatters: BTreeMap<usize, Scatter> =
-            kinds.into_iter().map(|(kind, cases)| (kind, scatter(cases))).collect();
-        let level = |member: &FamilyCase| Level::of(member.blocks, scatters.get(&kind_of(member))?);
-        let levels: Vec<Option<Level>> = members.iter().map(level).collect();
-        let mut widest: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (member, level) in members.iter().zip(&levels) {
-            widest.entry(kind_of(member)).or_default().extend(level.map(|level| level.squared_error()));
-        }
-        widest.values_mut().for_each(|errors| errors.sort_unstable_by(|a, b| b.total_cmp(a)));
-        let second =
-            |member: &FamilyCase| widest.get(&kind_of(member)).filter(|errors| errors.len() > NOISIER)?.get(1).copied();
-        Self {
-            errors: members.iter().map(second).collect(),
-            unseen: members.iter().map(|member| Level::of_another_allocation(member.blocks)).collect(),
-            levels: levels.into_iter().zip(members).map(|(level, member)| (level, member.is_time)).collect(),
-        }
+impl<'a> CaseFamily<'a> {
+    /// The family of these.
+    pub fn of(members: Vec<FamilyCase<'a>>) -> Self {
+        let passes = passes(&members.iter().map(|case| (case.began, case.blocks.len())).collect::<Vec<_>>());
+        Self { members, passes }
     }
 
     /// What the second of each two is against the first. All of them are one family of claims.
-    pub fn findings(&self, pairs: &[(usize, usize)]) -> Vec<CaseFinding> {
-        let ratios: Vec<Option<Level>> = pairs.iter().map(|(one, other)| self.ratio(*other, *one)).collect();
-        let alike: Vec<f64> =
-            ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, |ratio| ratio.p_within(SAME))).collect();
-        let (differ, alike) = (self.differ(pairs, &ratios), hochberg(&alike));
-        let finding = |(at, ratio): (usize, &Option<Level>)| {
-            let Some(ratio) = ratio else { return CaseFinding::Undecided };
-            let is_worse = (ratio.mean > 0.0) == self.levels[pairs[at].0].1;
-            match differ[at] < ALPHA {
-                _ if alike[at] <= ALPHA => CaseFinding::Same,
-                true if is_worse => CaseFinding::Worse,
-                true => CaseFinding::Better,
-                false => CaseFinding::Undecided,
-            }
+    pub fn comparisons(&self, pairs: &[(usize, usize)]) -> Vec<CaseComparison> {
+        let ratios = self.ratios(pairs);
+        let p_of = |p: &dyn Fn(Level) -> f64| -> Vec<f64> {
+            ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, |ratio| p(ratio.of_run))).collect()
         };
-        ratios.iter().enumerate().map(finding).collect()
+        let differ: Vec<f64> =
+            ratios.iter().map(|ratio| ratio.as_ref().map_or(1.0, |ratio| ratio.of_any.p_value())).collect();
+        let (differ, alike) = (holm(&differ), hochberg(&p_of(&|ratio| ratio.p_within(SAME))));
+
+        let comparison = |(at, ratio): (usize, &Option<Ratio>)| {
+            let is_time = self.members[pairs[at].0].is_time;
+            let upright = ratio.as_ref().map(|ratio| ratio.of_run.times(if is_time { -1.0 } else { 1.0 }));
+            let finding = match upright {
+                None => CaseFinding::Undecided,
+                Some(_) if alike[at] <= ALPHA => CaseFinding::Same,
+                Some(_) if differ[at] >= ALPHA => CaseFinding::Undecided,
+                Some(ratio) if ratio.mean < 0.0 => CaseFinding::Worse,
+                Some(_) => CaseFinding::Better,
+            };
+            CaseComparison { finding, ratio: upright, p_value: differ[at] }
+        };
+        ratios.iter().enumerate().map(comparison).collect()
     }
 
     /// What the second of each two is against the first, of cases two after each other.
-    pub fn in_twos(&self) -> Vec<CaseFinding> {
-        let pairs: Vec<(usize, usize)> = (0..self.levels.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
-        self.findings(&pairs)
+    pub fn in_twos(&self) -> Vec<CaseComparison> {
+        let pairs: Vec<(usize, usize)> = (0..self.members.len() / 2).map(|at| (2 * at, 2 * at + 1)).collect();
+        self.comparisons(&pairs)
     }
 
     /// What every two of a set are, for sets of so many cases after each other. All sets are one family of claims.
@@ -156,62 +189,152 @@ impl CaseFamily {
             let first = *first;
             all_pairs(*size).map(move |(one, other)| (first + one, first + other))
         };
-        let mut findings = self.findings(&sets.iter().flat_map(pairs).collect::<Vec<_>>()).into_iter();
-        let set = |(first, size)| ComparedSet { first, found: all_pairs(size).zip(findings.by_ref()).collect() };
-        sets.into_iter().map(set).collect()
+        let mut found = self.comparisons(&sets.iter().flat_map(pairs).collect::<Vec<_>>()).into_iter();
+        sets.into_iter().map(|(_, size)| ComparedSet { found: all_pairs(size).zip(found.by_ref()).collect() }).collect()
     }
 
-    /// The adjusted p-values of differences: by each two's own error, or beside the other cases.
-    fn differ(&self, pairs: &[(usize, usize)], ratios: &[Option<Level>]) -> Vec<f64> {
-        let unseen = |(one, other): (usize, usize)| self.unseen[one].plus(self.unseen[other]);
-        let own: Vec<f64> = (ratios.iter().zip(pairs))
-            .map(|(ratio, pair)| ratio.map_or(1.0, |ratio| ratio.plus(unseen(*pair)).p_value()))
-            .collect();
-        let of_all = |at: usize| {
-            let (one, other) = pairs[at];
-            let error = (self.errors[one]? + self.errors[other]? + unseen(pairs[at]).squared_error()).sqrt();
-            Some(if error > 0.0 { normal_p(ratios[at]?.mean / error) } else { 1.0 })
+    /// The same of cases two after each other, as documents hold it: of their values as they are, times or rates; none with too few passes.
+    pub fn values_in_twos(&self) -> Vec<Option<TwoSampleComparison>> {
+        let value = |(twos, found): (&[FamilyCase], CaseComparison)| {
+            let raw = found.ratio?.times(if twos[0].is_time { -1.0 } else { 1.0 });
+            let [first, second] = [twos[0], twos[1]].map(|case| values(case.blocks));
+            let verdict = match (found.finding, raw.mean < 0.0) {
+                (CaseFinding::Same, _) => TwoSampleVerdict::NoMeasurableDifference,
+                (CaseFinding::Undecided, _) => TwoSampleVerdict::Undecided,
+                (_, true) => TwoSampleVerdict::Lower,
+                (_, false) => TwoSampleVerdict::Higher,
+            };
+            Some(TwoSampleComparison {
+                ratio: raw.mean.exp(),
+                ratio_interval: raw.interval(CONFIDENCE)?,
+                p_value: raw.p_value(),
+                cliffs_delta: cliffs_delta(&first, &second),
+                verdict,
+            })
         };
-        by_itself_or_beside(&own, of_all)
+        self.members.chunks_exact(2).zip(self.in_twos()).map(value).collect()
     }
 
-    /// Whether a case is no more than 1 % worse than another one, with so small a chance of an error.
-    pub fn is_no_worse(&self, of: usize, than: usize, chance: f64) -> bool {
-        let p = |ratio: Level| match self.levels[of].1 {
-            true => ratio.p_below(SAME.ln()),
-            false => ratio.p_above(-SAME.ln()),
+    /// How the second of each two compares with the first, where they have passes enough together.
+    fn ratios(&self, pairs: &[(usize, usize)]) -> Vec<Option<Ratio>> {
+        let case = |at: usize| (self.members[at].blocks, &self.passes[at][..]);
+        let blocks: Vec<Vec<BlockValue>> =
+            pairs.iter().map(|(one, other)| ratios_by_pass(case(*other), case(*one))).collect();
+        let independent = self.independent(pairs);
+        let mut levels: Vec<Option<Level>> = vec![None; pairs.len()];
+        for pool in pools(&self.kinds(pairs, &blocks, &independent), &independent) {
+            let telling = |kind: &Vec<usize>| -> Vec<&[BlockValue]> {
+                kind.iter().filter(|at| independent[**at]).map(|at| &blocks[*at][..]).collect()
+            };
+            let scatters = Scatter::of_kinds(&pool.iter().map(telling).collect::<Vec<_>>());
+            for (kind, scatter) in pool.iter().zip(scatters) {
+                let known: Vec<(usize, OfKind)> = (kind.iter())
+                    .filter_map(|at| {
+                        let level = Level::of(&blocks[*at], &scatter)?;
+                        Some((*at, OfKind { level, blocks: &blocks[*at], tells: independent[*at] }))
+                    })
+                    .collect();
+                let together = moderated(&known.iter().map(|(_, one)| *one).collect::<Vec<_>>());
+                known.iter().zip(together).for_each(|((at, _), level)| levels[*at] = Some(level));
+            }
+        }
+        let ratio = |(level, blocks): (Option<Level>, &Vec<BlockValue>)| {
+            let of_run = level?;
+            // Another allocation is another one of each of the two.
+            let unseen = Level::of_another_allocation(blocks).times(std::f64::consts::SQRT_2);
+            let of_any = match unseen.squared_error() > 0.0 {
+                true => of_run.plus(unseen.known_as(unseen.squared_error(), ASSUMED_FREEDOM)),
+                false => of_run,
+            };
+            Some(Ratio { of_run, of_any })
         };
-        self.ratio(of, than).is_some_and(|ratio| p(ratio) <= chance)
+        levels.into_iter().zip(&blocks).map(ratio).collect()
     }
 
-    fn ratio(&self, of: usize, over: usize) -> Option<Level> {
-        Some(self.levels[of].0?.over(self.levels[over].0?))
+    /// The comparisons of each kind, by their number; those of kinds that show too little of how they scatter are one.
+    fn kinds(&self, pairs: &[(usize, usize)], blocks: &[Vec<BlockValue>], independent: &[bool]) -> Vec<Vec<usize>> {
+        let mut kinds: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, (one, _)) in pairs.iter().enumerate() {
+            kinds.entry(self.members[*one].kind).or_default().push(at);
+        }
+        let is_few = |of_kind: &Vec<usize>| {
+            let telling = || of_kind.iter().filter(|at| independent[**at]);
+            let differences: usize = telling().map(|at| blocks[*at].len().saturating_sub(1)).sum();
+            telling().count() < FEW || differences < FEW_DIFFERENCES
+        };
+        let few: Vec<usize> = kinds.iter().filter(|(_, of_kind)| is_few(of_kind)).map(|(kind, _)| *kind).collect();
+        let joined: Vec<usize> = few.iter().filter_map(|kind| kinds.remove(kind)).flatten().collect();
+        if !joined.is_empty() {
+            kinds.insert(OF_FEW, joined);
+        }
+        kinds.into_values().collect()
     }
+
+    /// Of each comparison, whether it tells something that those before it do not: of three cases that are compared with each other two ratios say what the third is.
+    fn independent(&self, pairs: &[(usize, usize)]) -> Vec<bool> {
+        let first_alike =
+            |at: usize| (0..at).find(|before| self.members[*before].is_same(&self.members[at])).unwrap_or(at);
+        let mut trees: Vec<usize> = (0..self.members.len()).map(first_alike).collect();
+        let root = |trees: &[usize], mut at: usize| {
+            while trees[at] != at {
+                at = trees[at];
+            }
+            at
+        };
+        let mut joins = |(one, other): &(usize, usize)| {
+            let (one, other) = (root(&trees, *one), root(&trees, *other));
+            trees[other] = one;
+            one != other
+        };
+        pairs.iter().map(&mut joins).collect()
+    }
+}
+
+/// The logarithm of a ratio.
+struct Ratio {
+    /// On the memory of this run.
+    of_run: Level,
+    /// On any memory.
+    of_any: Level,
+}
+
+/// Kinds that show together how much their blocks hang together.
+fn pools(kinds: &[Vec<usize>], independent: &[bool]) -> Vec<Vec<Vec<usize>>> {
+    let is_many = |kind: &&Vec<usize>| kind.iter().filter(|at| independent[**at]).count() >= MANY;
+    let (many, few): (Vec<&Vec<usize>>, Vec<&Vec<usize>>) = kinds.iter().partition(is_many);
+    let alone = many.into_iter().map(|kind| vec![kind.clone()]);
+    alone.chain([few.into_iter().cloned().collect::<Vec<_>>()]).filter(|pool| !pool.is_empty()).collect()
 }
 
 /// Cases of which every two are compared.
 pub struct ComparedSet {
-    /// The number of the first of them in the family.
-    pub first: usize,
     /// By two of the set's own numbers: what the second is against the first.
-    found: Vec<((usize, usize), CaseFinding)>,
+    found: Vec<((usize, usize), CaseComparison)>,
 }
 
 impl ComparedSet {
+    /// What one of them is against another one; `None` of itself.
+    fn comparison(&self, of: usize, against: usize) -> Option<CaseComparison> {
+        let found = |pair: (usize, usize)| self.found.iter().find(|(at, _)| *at == pair).map(|(_, found)| *found);
+        found((against, of)).or_else(|| found((of, against)).map(CaseComparison::turned))
+    }
+
     /// What one of them is against another; it is the same as itself.
     pub fn finding(&self, of: usize, against: usize) -> CaseFinding {
-        let found = |pair: (usize, usize)| self.found.iter().find(|(at, _)| *at == pair).map(|(_, finding)| *finding);
         match of == against {
             true => CaseFinding::Same,
-            false => found((against, of))
-                .or_else(|| found((of, against)).map(CaseFinding::turned))
-                .unwrap_or(CaseFinding::Undecided),
+            false => self.comparison(of, against).map_or(CaseFinding::Undecided, |found| found.finding),
         }
+    }
+
+    /// Whether one of them is no more than 1 % worse than another one, with so small a chance of an error.
+    pub fn is_no_worse(&self, of: usize, than: usize, chance: f64) -> bool {
+        self.comparison(of, than).is_some_and(|found| found.keeps(1.0 / SAME, chance))
     }
 
     /// What each two of them are.
     pub fn findings(&self) -> impl Iterator<Item = CaseFinding> {
-        self.found.iter().map(|(_, finding)| *finding)
+        self.found.iter().map(|(_, found)| found.finding)
     }
 }
 

@@ -11,7 +11,7 @@ use report::device::name_on_node;
 use report::rank::Rank;
 use report::result::RankResult;
 use report::row::RowStatus;
-use report::settings::MemoryKind;
+use report::settings::{Direction, MemoryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::units::size;
@@ -126,13 +126,32 @@ pub fn status_word(status: RowStatus) -> &'static str {
     }
 }
 
+/// In a key in the place of a range's bytes: it goes beyond the caches, and how far says nothing of the
+/// figure.
+pub const BEYOND_CACHES: &str = "beyond-caches";
+/// So many times the L3 a range must be for that, with those of the ranks at once together.
+pub const TIMES_L3: u64 = 4;
+
+/// A case's id; where the CPU streams through a range beyond its caches, with that in the place of the bytes.
+/// A range that is chosen for a machine differs with
+/// what a job may use of it, and its figure does not.
+fn case_by_meaning<B>(case: &Case<B>, rank: &Rank) -> String {
+    let streams = matches!(case.direction, Direction::Read | Direction::Write | Direction::Copy);
+    let (Some(range), Some(l3), true) = (case.range_bytes, rank.l3_bytes, streams) else { return case.id.clone() };
+    let at_once = if case.order == Order::Simultaneous { case.ranks.len() as u64 } else { 1 };
+    if range.saturating_mul(at_once) < l3.saturating_mul(TIMES_L3) {
+        return case.id.clone();
+    }
+    case.id.replacen(&format!("/{}", case.bytes), &format!("/{BEYOND_CACHES}"), 1)
+}
+
 impl Key {
     /// The key of a case on a rank of a run on one or `several` nodes; `other` is the device that this rank's copies to, or loads from, where
     /// its own does not tell.
     pub fn of<B>(case: &Case<B>, rank: &Rank, several: bool, other: Option<&str>) -> Self {
         let device = name_on_node(&rank.asked.device);
         Self {
-            case: case.id.clone(),
+            case: case_by_meaning(case, rank),
             host: several.then(|| rank.host.clone()),
             device: other.map_or(device.to_owned(), |other| format!("{device} with {other}")),
             pu: rank.asked.pu,
@@ -148,7 +167,9 @@ impl Key {
 
     /// The case as a person says it: `H2D, 4 MiB, pinned, at once`, or of messages `host memory, 8 B, one message at a time`; its id where that is of another kind of document.
     pub fn case_in_words(&self) -> String {
-        let Some((order, memory, direction, bytes, group)) = axes(&self.case) else {
+        let id = self.case.replacen(&format!("/{BEYOND_CACHES}"), "/0", 1);
+        let is_beyond = id != self.case;
+        let Some((order, memory, direction, bytes, group)) = axes(&id) else {
             return MpiPlane::of_id(&self.case).map_or_else(|| self.case.clone(), |plane| plane.name());
         };
         if let (true, Some(touch)) = (moving::moves(memory), group.and_then(moving::touch_named)) {
@@ -160,7 +181,8 @@ impl Key {
                 moving::touch_name(touch, direction)
             );
         }
-        let mut parts = vec![words::direction(direction).to_owned(), size(bytes)];
+        let mut parts = vec![words::direction(direction).to_owned()];
+        parts.push(if is_beyond { "beyond the caches".to_owned() } else { size(bytes) });
         if memory != MemoryKind::Device {
             parts.push(words::memory(memory).to_owned());
         }
@@ -209,6 +231,10 @@ mod tests {
         assert_eq!(said("alone/managed/h2d/1048576/first"), "GPU, 1 MiB, managed, from the core");
         assert_eq!(said("alone/system/d2h/1048576/first"), "core, 1 MiB, system, from the GPU");
         assert_eq!(said("alone/managed/roundtrip/4096/in-turns"), "GPU and core, 4 KiB, managed, in turns");
+        assert_eq!(
+            said("simultaneous/pageable/read/beyond-caches/node 0, memory of node 0"),
+            "read, beyond the caches, pageable, node 0, memory of node 0, at once"
+        );
         assert_eq!(said("host/ping-pong/8"), "host memory, 8 B, one message at a time");
         for other in ["a metric of a user", "host/ping-pong/many", "host/sideways/8"] {
             assert_eq!(said(other), other);

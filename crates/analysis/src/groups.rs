@@ -56,14 +56,23 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
     asked().filter_map(found).collect()
 }
 
-/// Whether the figures of any question do not decide it, or were not had.
+/// In the place of what is declared: nothing is left to decide of an undecided question.
+pub const ONE_OF_EACH: &str = "one L3 and one NUMA node";
+
+/// Whether the figures of any question do not decide it, or were not had; a question of which the topology
+/// leaves nothing to decide is none.
 pub fn is_undecided(document: &Document) -> bool {
     let asks = |matrix: &&Matrix| {
         let square = matches!(matrix.compares, Compares::Beside | Compares::LeaveOneOut | Compares::Cores);
         square && matrix.rows.len() >= LEAST_ITEMS && !matrix.planes(document).is_empty()
     };
     let asked = document.matrices.iter().filter(asks).count();
-    asked > document.groups.len() || document.groups.iter().any(|found| found.finding == GroupingFinding::Undecided)
+    asked > document.groups.len() || document.groups.iter().any(is_open)
+}
+
+/// Whether figures that do not decide leave a question open.
+fn is_open(found: &MeasuredGroups) -> bool {
+    found.finding == GroupingFinding::Undecided && found.declared.as_deref() != Some(ONE_OF_EACH)
 }
 
 /// A square matrix of items against themselves.

@@ -2,7 +2,7 @@
 //!
 //! Documents are put in order of time; each case in each place is a series, per host. A change must be one (`stats::change_point`, which takes in that runs are alike
 //! from one to the next) at 5 % divided by the number of series, so that a whole folder without a change names one in at most one of twenty
-//! cases, and at least as large as the threshold that comparisons have.
+//! cases, and at least as large as the threshold that comparisons have. A series without a step that moves by as much all the same is named with how it does.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alpha::ALPHA;
 use stats::change_point::{Change, LEAST_VALUES, changes, spread, stands_beside};
+use stats::series_shape::{SeriesShape, series_shape};
 
 use crate::compare::Thresholds;
 use crate::conditions::{Differing, differing};
@@ -19,7 +20,7 @@ use crate::figure::{Figure, Key, Unit};
 use crate::run::Run;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 2 };
+pub const VERSION: Version = Version { schema: "numabench.history", major: 1, minor: 3 };
 
 /// The step changes of many runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,24 @@ pub struct History {
     pub too_short: u32,
     /// The changes, the latest first.
     pub steps: Vec<LevelChange>,
+    /// Series without a step that move all the same.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.3"))]
+    pub moving: Vec<MovingSeries>,
+}
+
+/// A series without a step that is not steady.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MovingSeries {
+    /// What was measured, and where.
+    #[serde(flatten)]
+    pub key: Key,
+    /// What the figures count.
+    pub unit: Unit,
+    /// How many runs it has.
+    pub runs: u32,
+    /// How it moves.
+    pub shape: SeriesShape,
 }
 
 /// A figure that changed its level.
@@ -99,17 +118,20 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
     let all = series.len();
     series.retain(|_, points| points.len() >= LEAST_VALUES);
     let level = ALPHA / series.len().max(1) as f64;
-    let mut steps = Vec::new();
+    let (mut steps, mut moving) = (Vec::new(), Vec::new());
     let searched: Vec<(Vec<Change>, Option<f64>)> = series.values().map(|points| searched(points, level)).collect();
     for (at, ((host, key), points)) in series.iter().enumerate() {
         let found = &searched[at].0;
+        if found.is_empty() {
+            moving.extend(moving_series(host, key, points, thresholds));
+        }
         let others =
             second_widest(searched.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, one)| one.1));
         let ends: Vec<usize> =
             std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([points.len()]).collect();
         for (index, change) in found.iter().enumerate() {
             let unit = points[change.at].1.unit;
-            let threshold = if unit == Unit::Ns { thresholds.latency } else { thresholds.bandwidth };
+            let threshold = thresholds.of(unit);
             if (change.after / change.before - 1.0).abs() < threshold {
                 continue;
             }
@@ -143,5 +165,15 @@ pub fn history(tool: Tool, mut runs: Vec<Run>, thresholds: Thresholds) -> Histor
         series: series.len() as u32,
         too_short: (all - series.len()) as u32,
         steps,
+        moving,
     }
+}
+
+/// How a series without a step moves, if it does by as much as matters.
+fn moving_series(host: &str, key: &Key, points: &[(usize, &Figure)], thresholds: Thresholds) -> Option<MovingSeries> {
+    let unit = points.first()?.1.unit;
+    let values: Vec<f64> = points.iter().map(|(_, figure)| figure.median).collect();
+    let key = Key { host: Some(host.to_owned()), ..key.clone() };
+    let shape = series_shape(&values, thresholds.of(unit))?;
+    Some(MovingSeries { key, unit, runs: values.len() as u32, shape })
 }

@@ -1,24 +1,24 @@
-//! Whether one case got worse: the decision, on numbers alone. 510 lines because its tests hold all four ways of deciding on the same runs.
+//! Whether one case got worse: the decision, on numbers alone. Over 400 lines because its tests hold all ways of deciding on the same runs.
 //!
-//! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs differ by more than
-//! blocks do. What is compared depends on how many runs there are, because no method serves two runs and twenty:
+//! The run is the unit where a side has several: blocks of one run share a moment, a clock and an allocation, and runs
+//! differ by more than blocks do.
 //!
-//! | runs a side | values | ratio and its interval | test |
+//! | runs a side | values | ratio and its interval | it can |
 //! |---|---|---|---|
-//! | 6 and more each | a run's median | medians, bootstrap | `stats::family` |
-//! | 2 and more each | a run's median | geometric means, Student's t | the same |
-//! | 1 against 3 and more | a run's median | geometric means, pooled t (Crawford and Howell 1998) | the same |
-//! | 1 against 1 or 2 | blocks | medians, bootstrap | as runs differ by assumption |
-//! | 5 and fewer, not decided so | blocks of all runs | the same | the same |
+//! | six or more in all: 3 and 3, 2 and 4, 1 and 7 | a run's median | geometric means, moderated t (`stats::moderated`) | find |
+//! | 2 and 2, 2 and 3, 1 and 3 to 6 | a run's median | the same | suspect |
+//! | 1 and 1, 1 and 2 | blocks | medians, bootstrap | suspect |
 //!
-//! All cases are one family (`stats::family`): a case changed where its own values say so at Holm's step, by Student's t and by ranks, or where the change is beyond
-//! what the spreads of all cases make. REGRESSED and IMPROVED need an adjusted p below 5 %, an interval that leaves 1 out, and a change of the
-//! threshold or more. Where blocks are the values, the data know nothing of how runs differ: the interval is widened as if runs differed by
-//! [`RUNS_OVER_BLOCKS`] of what their blocks do, or those of a middling case of the same unit if that is more, and by [`RUN_SPREAD`] at least, and the whole of it must lie
-//! beyond the threshold; the p-value is that of runs which differ by [`RUN_SPREAD_AT_MOST`] or that part of the blocks. What moves the blocks of a run moves runs: on
-//! a virtual machine with neighbours blocks of host copies scattered by 4 and 10 %, and runs by 3 and 5 (by their quartiles). SAME needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
+//! REGRESSED and IMPROVED need a p below 5 %, adjusted for all cases, an interval that leaves 1 out, a change of the
+//! threshold or more, and that modes of runs are no likely reason. SUSPECT is a change that has all but the last. SAME
+//! needs the whole interval within the threshold. Anything else is INCONCLUSIVE.
 //!
-//! A machine whose runs differ by more than is assumed of single runs, with blocks that do not show it, needs several runs.
+//! Where blocks are the values, nothing shows how runs differ. The interval is that of two runs that differ by
+//! [`RUNS_OVER_BLOCKS`] of what their blocks scatter by, or those of a middling case of the same unit if that is more, and
+//! by [`RUN_SPREAD`] at least; a judged case says which deviation was assumed. A change is suspected if the whole interval
+//! lies beyond the threshold and runs that differ by [`RUN_SPREAD_AT_MOST`] would seldom show it in as many cases. What
+//! moves the blocks of a run moves runs: on a virtual machine with neighbours blocks of host copies scattered by 4 and
+//! 10 %, and runs by 3 and 5 (by their quartiles).
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -28,29 +28,28 @@ use serde::{Deserialize, Serialize};
 use stats::alpha::ALPHA;
 use stats::bootstrap::{MedianLaw, ratio_interval};
 use stats::compare::cliffs_delta;
-use stats::family::{Family, FamilyTest, Values, normal_p};
+use stats::family::normal_p;
+use stats::holm::holm;
 use stats::interval::{Interval, deviations, median, quantile};
-use stats::t_ratio::t_ratio;
+use stats::moderated::{CaseRuns, ModeratedTest, moderated};
 
 use crate::figure::Unit;
 
-/// From so many values a side on medians are compared; a median's own 95 % interval needs as many.
+/// From so many blocks a side on medians are compared; a median's own 95 % interval needs as many.
 const FOR_MEDIANS: usize = stats::compare::LEAST_VALUES;
 
-/// The least deviation that runs of one side are taken to have where nobody measured it: with it a change of 5 % is found.
+/// The least deviation that single runs are taken to have: that of large pinned copies on real GPUs is 0.3 to 0.8 %.
 pub const RUN_SPREAD: f64 = 0.005;
 
-/// The deviation of runs by which a change between single runs must be unlikely in as many cases: with 1 % in truth, at most one family in twenty of any
-/// number of cases that are equal has one that is called changed. The tenth above it is for what a moment adds to all cases.
+/// The deviation of single runs by which a change between them must be unlikely in as many cases: with 1 % in truth, at
+/// most one family in twenty of any number of cases that are equal has one that is suspected. The tenth above it is for
+/// what a moment adds to all cases.
 const RUN_SPREAD_AT_MOST: f64 = 0.011;
 
-/// The deviation of runs over that of the blocks within one, where blocks scatter by more. Of 186 runs of four cases of host copies on a virtual machine with
-/// neighbours it was 0.5 to 0.8 by their quartiles; above that, because blocks of one allocation hang together and show less than there is. With 0.7, where it is the truth, documents of
-/// forty cases claimed too much.
+/// The deviation of runs over that of the blocks within one, where blocks scatter by more. Of 186 runs of four cases of
+/// host copies on a virtual machine with neighbours it was 0.5 to 0.8 by their quartiles; above that, because blocks of
+/// one allocation hang together and show less than there is.
 const RUNS_OVER_BLOCKS: f64 = 0.9;
-
-/// How much larger a change must be to be found on new runs for what their own spread, and how they hang together, is seen as: over the number of runs. By calibration.
-const NEW_RUNS: f64 = 5.0;
 
 /// Fewer cases than this are not worth a thread.
 const LEAST_A_THREAD: usize = 64;
@@ -62,6 +61,8 @@ const LEAST_A_THREAD: usize = 64;
 pub enum ChangeVerdict {
     /// The new side is worse by the threshold or more.
     Regressed,
+    /// The figures differ by the threshold or more, and there are too few runs to call it a change.
+    Suspect,
     /// The new side is better by the threshold or more.
     Improved,
     /// They differ by less than the threshold.
@@ -108,9 +109,8 @@ pub struct JudgedCase {
     pub new_values: usize,
     /// The ratio, its interval and the tests; `None` with too few values.
     pub evidence: Option<Evidence>,
-    /// The smallest change that would be called one here, a fraction: with these values, this spread, these cases. `None` with too few values.
-    pub detectable: Option<f64>,
-    /// From what true change on such runs would be called changed in 19 of 20 comparisons, a fraction. `None` with too few values.
+    /// From what true change on such runs would be found (of single runs: suspected) in 19 of 20 comparisons, a fraction.
+    /// `None` where no change would be.
     pub found_from: Option<f64>,
     /// What it comes to.
     pub verdict: ChangeVerdict,
@@ -123,83 +123,87 @@ pub struct Evidence {
     pub ratio: f64,
     /// Its 95 % interval.
     pub interval: Interval,
+    /// The deviation of runs that the interval assumes, a fraction; `None` where runs showed theirs.
+    pub assumed: Option<f64>,
     /// Cliff's delta: 1 where every new value is higher than every base value.
     pub effect: f64,
     /// The test's two-sided p-value for this case alone.
     pub p_value: f64,
     /// The same, adjusted for all cases.
     pub p_adjusted: f64,
+    /// The chance that modes of runs made such a difference; 1 of single runs.
+    by_modes: f64,
 }
 
-/// Judges all cases of a comparison, which are one family.
-pub fn judge(pairs: &[CasePair]) -> Vec<JudgedCase> {
-    let all: Vec<(&CasePair, Basis)> = pairs.iter().map(|pair| (pair, pair.basis())).collect();
-    let mut judged = judged(&all);
-    // Few runs show their own spread badly, and are held to a wide one. What their blocks show as those of single runs would is not lost by having more of them.
-    let few: Vec<usize> = (0..pairs.len()).filter(|at| pairs[*at].has_few_runs()).collect();
-    let by_blocks: Vec<(&CasePair, Basis)> = few.iter().map(|at| (&pairs[*at], Basis::Blocks)).collect();
-    for (at, by_blocks) in few.into_iter().zip(self::judged(&by_blocks)) {
-        let case = &mut judged[at];
-        if case.verdict == ChangeVerdict::Inconclusive
-            && matches!(by_blocks.verdict, ChangeVerdict::Regressed | ChangeVerdict::Improved)
-        {
-            *case = by_blocks;
-            continue;
+/// Judges all cases of a comparison, which are one family. `in_turns`: the runs of both sides alternated.
+pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
+    let mut judged: Vec<JudgedCase> = pairs.iter().map(CasePair::not_decided).collect();
+    let (by_runs, by_blocks): (Vec<usize>, Vec<usize>) =
+        (0..pairs.len()).partition(|at| pairs[*at].basis() == Basis::Runs);
+
+    let cases: Vec<(usize, CaseRuns)> = by_runs.iter().filter_map(|at| Some((*at, pairs[*at].runs()?))).collect();
+    let (places, cases): (Vec<usize>, Vec<CaseRuns>) = cases.into_iter().unzip();
+    for (at, test) in places.into_iter().zip(moderated(&cases, in_turns)) {
+        judged[at].evidence = Some(Evidence::of_runs(&pairs[at], &test));
+        judged[at].found_from = test.found_from.map(|from| from_threshold(&pairs[at], from, test.reach()));
+    }
+
+    let blocks: Vec<&CasePair> = by_blocks.iter().map(|at| &pairs[*at]).collect();
+    for (at, evidence) in by_blocks.into_iter().zip(of_blocks(&blocks)) {
+        let Some(evidence) = evidence else { continue };
+        judged[at].evidence = Some(evidence);
+        // The whole interval must lie beyond the threshold, and is seen shifted towards it by so much in one of twenty.
+        let reach = (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio).ln();
+        let seen = reach * (1.0 + deviations(1.0 - 2.0 * ALPHA) / deviations(1.0 - ALPHA));
+        judged[at].found_from = Some((1.0 + pairs[at].threshold) * seen.exp() - 1.0);
+    }
+
+    for (case, pair) in judged.iter_mut().zip(pairs) {
+        case.verdict = case.evidence.as_ref().map_or(ChangeVerdict::Inconclusive, |evidence| verdict(pair, evidence));
+    }
+    judged
+}
+
+/// From what change on a case of several runs is found, given the difference that its test needs: the threshold must be
+/// seen too, and the interval must leave 1 out.
+fn from_threshold(pair: &CasePair, difference: f64, reach: f64) -> f64 {
+    let seen = reach * deviations(1.0 - 2.0 * ALPHA) / deviations(1.0 - ALPHA);
+    difference.max(pair.threshold.ln_1p() + seen).exp_m1()
+}
+
+impl Evidence {
+    /// What several runs say.
+    fn of_runs(pair: &CasePair, test: &ModeratedTest) -> Self {
+        let end = |reach: f64| (test.difference + reach).exp();
+        Self {
+            ratio: test.difference.exp(),
+            interval: Interval { low: end(-test.reach()), high: end(test.reach()), confidence: 1.0 - ALPHA },
+            assumed: None,
+            effect: cliffs_delta(&medians(&pair.base), &medians(&pair.new)),
+            p_value: test.p_value,
+            p_adjusted: test.p_adjusted,
+            by_modes: test.by_modes,
         }
-        let less =
-            |one: Option<f64>, other: Option<f64>| one.zip(other).map_or(one, |(one, other)| Some(one.min(other)));
-        case.detectable = less(case.detectable, by_blocks.detectable);
-        case.found_from = less(case.found_from, by_blocks.found_from);
     }
-    judged
 }
 
-/// Judges cases, each by such values, as one family.
-fn judged(pairs: &[(&CasePair, Basis)]) -> Vec<JudgedCase> {
-    let (mut judged, tests): (Vec<JudgedCase>, Vec<Option<FamilyTest>>) = weighed(pairs).into_iter().unzip();
-    let tested: Vec<usize> = (0..judged.len()).filter(|at| tests[*at].is_some()).collect();
-    let tests: Vec<FamilyTest> = tests.into_iter().flatten().collect();
-    let family = Family::of(&tests);
-    for (member, (at, adjusted)) in tested.into_iter().zip(family.adjusted()).enumerate() {
-        let (pair, case) = (pairs[at].0, &mut judged[at]);
-        let Some(evidence) = &mut case.evidence else { continue };
-        (evidence.p_value, evidence.p_adjusted) = (family.p_value(member), adjusted);
-        evidence.interval = stretched(evidence, family.stretch(member));
-        case.verdict = verdict(pair, evidence, case.basis);
-        let reach = (evidence.ratio / evidence.interval.low).max(evidence.interval.high / evidence.ratio);
-        let apart = match case.basis {
-            Basis::Runs => family.detectable(member).unwrap_or_default().exp().max(reach).max(1.0 + pair.threshold),
-            Basis::Blocks => reach * (1.0 + pair.threshold),
-        };
-        let error = match case.basis {
-            Basis::Runs => family.error(member).unwrap_or_default(),
-            Basis::Blocks => reach.ln() / deviations(1.0 - ALPHA),
-        };
-        case.detectable = Some(apart - 1.0);
-        // What is seen of a change is less than it by so much in one comparison of twenty, and new runs show another spread.
-        let of_new_runs = match case.basis {
-            Basis::Runs => 1.0 + NEW_RUNS / (case.base_values + case.new_values) as f64,
-            Basis::Blocks => 1.0,
-        };
-        case.found_from = Some((apart * (deviations(1.0 - 2.0 * ALPHA) * error).exp()).powf(of_new_runs) - 1.0);
+/// What blocks of single runs say of each case, all of them one family.
+fn of_blocks(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
+    let mut weighed = weighed(pairs);
+    let p_values: Vec<f64> = weighed.iter().flatten().map(|evidence| evidence.p_value).collect();
+    for (evidence, p_adjusted) in weighed.iter_mut().flatten().zip(holm(&p_values)) {
+        evidence.p_adjusted = p_adjusted;
     }
-    judged
+    weighed
 }
 
-/// The interval of runs that hang together, as all cases of the comparison show it.
-fn stretched(evidence: &Evidence, stretch: f64) -> Interval {
-    let reach = |end: f64| evidence.ratio * (end / evidence.ratio).powf(stretch);
-    Interval { low: reach(evidence.interval.low), high: reach(evidence.interval.high), ..evidence.interval }
-}
-
-/// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a comparison takes. Each case is
-/// weighed by itself, so the result does not depend on how they are shared out.
-fn weighed(pairs: &[(&CasePair, Basis)]) -> Vec<(JudgedCase, Option<FamilyTest>)> {
-    let family = Singles::of(pairs);
-    let family = &family;
-    let of = move |pairs: &[(&CasePair, Basis)]| -> Vec<(JudgedCase, Option<FamilyTest>)> {
+/// All pairs weighed, on as many threads as there are PUs: ten thousand cases of a hundred blocks are half of what a
+/// comparison takes. Each case is weighed by itself, so the result does not depend on how they are shared out.
+fn weighed(pairs: &[&CasePair]) -> Vec<Option<Evidence>> {
+    let singles = &Singles::of(pairs);
+    let of = move |pairs: &[&CasePair]| -> Vec<Option<Evidence>> {
         let mut laws = BTreeMap::new();
-        pairs.iter().map(|(pair, basis)| weigh(pair, *basis, family, &mut laws)).collect()
+        pairs.iter().map(|pair| singles.weigh(pair, &mut laws)).collect()
     };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(pairs.len() / LEAST_A_THREAD);
     if threads < 2 {
@@ -220,73 +224,18 @@ fn weighed(pairs: &[(&CasePair, Basis)]) -> Vec<(JudgedCase, Option<FamilyTest>)
     })
 }
 
-/// The ratio, its evidence and its test, before the tests of all cases are taken together.
-fn weigh(
-    pair: &CasePair,
-    basis: Basis,
-    family: &Singles,
-    laws: &mut BTreeMap<usize, MedianLaw>,
-) -> (JudgedCase, Option<FamilyTest>) {
-    let values = |side: &[(f64, Vec<f64>)]| -> Vec<f64> {
-        match basis {
-            Basis::Runs => side.iter().map(|(median, _)| *median).collect(),
-            Basis::Blocks => blocks(side),
-        }
-    };
-    let (base, new) = (values(&pair.base), values(&pair.new));
-    let medians = base.len() >= FOR_MEDIANS && new.len() >= FOR_MEDIANS;
-    let found = match basis {
-        Basis::Runs if !medians => t_ratio(&base, &new, 1.0 - ALPHA).map(|found| (found.ratio, found.interval)),
-        _ if medians => of_medians(&base, &new, laws),
-        _ => None,
-    };
-    let weighed = found.and_then(|(ratio, interval)| {
-        let (interval, test) = match basis {
-            Basis::Runs => (interval, FamilyTest::Values(Values::of(&base, &new)?)),
-            Basis::Blocks => family.compared(pair.unit, ratio, interval, [&base, &new]),
-        };
-        let p_value = match &test {
-            FamilyTest::Values(values) => values.p_value(),
-            FamilyTest::Alone(p_value) => *p_value,
-        };
-        let effect = cliffs_delta(&base, &new);
-        Some((Evidence { ratio, interval, effect, p_value, p_adjusted: p_value }, test))
-    });
-    let (evidence, test) = weighed.unzip();
-    // A case without blocks has a figure all the same.
-    let shown = |side: &[(f64, Vec<f64>)]| median(&side.iter().map(|(median, _)| *median).collect::<Vec<_>>());
-    let judged = JudgedCase {
-        basis,
-        base: shown(&pair.base).unwrap_or(f64::NAN),
-        new: shown(&pair.new).unwrap_or(f64::NAN),
-        base_values: base.len(),
-        new_values: new.len(),
-        evidence,
-        detectable: None,
-        found_from: None,
-        verdict: ChangeVerdict::Inconclusive,
-    };
-    (judged, test)
-}
-
-fn of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval)> {
-    let mut medians =
-        |values: &[f64]| laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values);
-    let interval = ratio_interval(&medians(base)?, &medians(new)?, 1.0 - ALPHA)?;
-    Some((median(new)? / median(base)?, interval))
-}
-
 /// All comparisons of single runs, which are one family.
 struct Singles {
     cases: usize,
-    /// The middling scatter of blocks by what the cases count: a dozen blocks tell theirs within a third, and two modes hide in one of a thousand.
+    /// The middling scatter of blocks by what the cases count: a dozen blocks tell theirs within a third, and two modes
+    /// hide in one of a thousand.
     middling: BTreeMap<Unit, f64>,
 }
 
 impl Singles {
-    fn of(pairs: &[(&CasePair, Basis)]) -> Self {
+    fn of(pairs: &[&CasePair]) -> Self {
         let mut of_unit: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
-        for (pair, _) in pairs.iter().filter(|(_, basis)| *basis == Basis::Blocks) {
+        for pair in pairs {
             let sides = [&pair.base, &pair.new].into_iter();
             of_unit.entry(pair.unit).or_default().extend(sides.filter_map(|side| scatter(&blocks(side))));
         }
@@ -294,22 +243,45 @@ impl Singles {
         Self { cases: pairs.len(), middling }
     }
 
-    /// The interval and the test of two single runs. The interval is that of their blocks, and beside it that of two runs with the spread assumed. What is
-    /// assumed by the blocks is for all cases at once; the least spread is the machine's moment, which they share. The test asks whether runs that differ by
-    /// [`RUN_SPREAD_AT_MOST`], each case by itself, could show this.
-    fn compared(&self, unit: Unit, ratio: f64, interval: Interval, sides: [&[f64]; 2]) -> (Interval, FamilyTest) {
-        let Interval { low, high, confidence } = interval;
+    /// The ratio, its interval and the test of two single runs. The interval is that of their blocks, and beside it that
+    /// of two runs with the spread assumed. What is assumed by the blocks is for all cases at once; the least spread is
+    /// the machine's moment, which they share. The test asks whether runs that differ by [`RUN_SPREAD_AT_MOST`], each case
+    /// by itself, could show this.
+    fn weigh(&self, pair: &CasePair, laws: &mut BTreeMap<usize, MedianLaw>) -> Option<Evidence> {
+        let (base, new) = (blocks(&pair.base), blocks(&pair.new));
+        let (ratio, Interval { low, high, confidence }) = ratio_of_medians(&base, &new, laws)?;
+
         // The largest of both, and of a middling case.
-        let middling = self.middling.get(&unit).copied();
-        let scatter = RUNS_OVER_BLOCKS * sides.into_iter().filter_map(scatter).chain(middling).fold(0.0, f64::max);
+        let middling = self.middling.get(&pair.unit).copied();
+        let sides = [&base, &new].into_iter().filter_map(|side| scatter(side));
+        let scatter = RUNS_OVER_BLOCKS * sides.chain(middling).fold(0.0, f64::max);
         let by_blocks = deviations(1.0 - ALPHA / self.cases as f64) * scatter;
         let of_runs = std::f64::consts::SQRT_2 * by_blocks.max(deviations(1.0 - ALPHA) * RUN_SPREAD);
         let reach = |end: f64| (end / ratio).ln().hypot(of_runs).exp();
+
         let of_blocks = (high / low).ln() / (2.0 * deviations(confidence));
         let deviation = of_blocks.hypot(std::f64::consts::SQRT_2 * scatter.max(RUN_SPREAD_AT_MOST));
         let p_value = normal_p(ratio.ln() / deviation);
-        (Interval { low: ratio / reach(low), high: ratio * reach(high), confidence }, FamilyTest::Alone(p_value))
+        Some(Evidence {
+            ratio,
+            interval: Interval { low: ratio / reach(low), high: ratio * reach(high), confidence },
+            assumed: Some(scatter.max(RUN_SPREAD)),
+            effect: cliffs_delta(&base, &new),
+            p_value,
+            p_adjusted: p_value,
+            by_modes: 1.0,
+        })
     }
+}
+
+fn ratio_of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, MedianLaw>) -> Option<(f64, Interval)> {
+    if base.len() < FOR_MEDIANS || new.len() < FOR_MEDIANS {
+        return None;
+    }
+    let mut medians =
+        |values: &[f64]| laws.entry(values.len()).or_insert_with(|| MedianLaw::of(values.len())).medians(values);
+    let interval = ratio_interval(&medians(base)?, &medians(new)?, 1.0 - ALPHA)?;
+    Some((median(new)? / median(base)?, interval))
 }
 
 impl CasePair {
@@ -319,10 +291,38 @@ impl CasePair {
         if fewer >= 2 || more >= 3 { Basis::Runs } else { Basis::Blocks }
     }
 
-    /// Whether runs are the unit, and a side has too few to show how they differ.
-    fn has_few_runs(&self) -> bool {
-        self.basis() == Basis::Runs && self.base.len().min(self.new.len()) < FOR_MEDIANS
+    /// The case before anything is known of it. One without blocks has a figure all the same.
+    fn not_decided(&self) -> JudgedCase {
+        let basis = self.basis();
+        let values = |side: &[(f64, Vec<f64>)]| match basis {
+            Basis::Runs => side.len(),
+            Basis::Blocks => side.iter().map(|(_, blocks)| blocks.len()).sum(),
+        };
+        let shown = |side: &[(f64, Vec<f64>)]| median(&medians(side)).unwrap_or(f64::NAN);
+        JudgedCase {
+            basis,
+            base: shown(&self.base),
+            new: shown(&self.new),
+            base_values: values(&self.base),
+            new_values: values(&self.new),
+            evidence: None,
+            found_from: None,
+            verdict: ChangeVerdict::Inconclusive,
+        }
     }
+
+    /// Its runs, with how widely the blocks of one scatter.
+    fn runs(&self) -> Option<CaseRuns> {
+        let all = self.base.iter().chain(&self.new);
+        let of_run = |(_, blocks): &(f64, Vec<f64>)| scatter(blocks).filter(|_| blocks.len() >= FOR_MEDIANS);
+        let of_runs: Vec<f64> = all.filter_map(of_run).collect();
+        CaseRuns::of(&medians(&self.base), &medians(&self.new), median(&of_runs))
+    }
+}
+
+/// The figure of each run of a side.
+fn medians(side: &[(f64, Vec<f64>)]) -> Vec<f64> {
+    side.iter().map(|(median, _)| *median).collect()
 }
 
 /// All blocks of a side.
@@ -340,26 +340,26 @@ fn scatter(blocks: &[f64]) -> Option<f64> {
     Some((at(0.75)? - at(0.25)?) / QUARTILES_APART / at(0.5)?)
 }
 
-fn verdict(pair: &CasePair, evidence: &Evidence, basis: Basis) -> ChangeVerdict {
+fn verdict(pair: &CasePair, evidence: &Evidence) -> ChangeVerdict {
     // Seen as "better is more": a time of 1.05 is a speed of 1/1.05.
     let Interval { low, high, .. } = evidence.interval;
     let more = pair.unit.more_is_better();
     let (ratio, low, high) =
         if more { (evidence.ratio, low, high) } else { (1.0 / evidence.ratio, 1.0 / high, 1.0 / low) };
     let (worse, better) = (1.0 - pair.threshold, 1.0 + pair.threshold);
+
     let sure = evidence.p_adjusted < ALPHA;
-    let (is_worse, is_better) = match basis {
-        Basis::Runs => (high < 1.0 && ratio <= worse, low > 1.0 && ratio >= better),
-        Basis::Blocks => (high <= worse, low >= better),
+    let (is_worse, is_better) = match evidence.assumed {
+        None => (high < 1.0 && ratio <= worse, low > 1.0 && ratio >= better),
+        Some(_) => (high <= worse, low >= better),
     };
-    if sure && is_worse {
-        ChangeVerdict::Regressed
-    } else if sure && is_better {
-        ChangeVerdict::Improved
-    } else if low >= worse && high <= better {
-        ChangeVerdict::Same
-    } else {
-        ChangeVerdict::Inconclusive
+    let is_found = evidence.by_modes < ALPHA;
+    match (sure && is_worse, sure && is_better) {
+        (true, _) | (_, true) if !is_found => ChangeVerdict::Suspect,
+        (true, _) => ChangeVerdict::Regressed,
+        (_, true) => ChangeVerdict::Improved,
+        _ if low >= worse && high <= better => ChangeVerdict::Same,
+        _ => ChangeVerdict::Inconclusive,
     }
 }
 
@@ -407,7 +407,7 @@ mod tests {
                     threshold: 0.03,
                 })
                 .collect();
-            judge(&pairs).iter().any(|judged| wanted.contains(&judged.verdict))
+            judge(&pairs, false).iter().any(|judged| wanted.contains(&judged.verdict))
         };
         (0..FAMILIES).filter(|_| family()).count()
     }
@@ -417,7 +417,7 @@ mod tests {
     /// One in twenty, and three deviations of such a count.
     const FEW: usize = FAMILIES / 20 + 13;
 
-    const CHANGED: [ChangeVerdict; 2] = [ChangeVerdict::Regressed, ChangeVerdict::Improved];
+    const CHANGED: [ChangeVerdict; 3] = [ChangeVerdict::Regressed, ChangeVerdict::Suspect, ChangeVerdict::Improved];
 
     #[test]
     fn equal_runs_are_called_different_in_at_most_one_family_of_twenty() {
@@ -444,16 +444,44 @@ mod tests {
 
     #[test]
     fn five_per_cent_worse_is_found_where_runs_are_alike() {
-        for (at, runs) in [(1, 1), (5, 5), (8, 8)].into_iter().enumerate() {
-            let caught = found(20 + at as u64, runs, 0.003, 0.95, &[ChangeVerdict::Regressed]);
+        for (at, runs) in [(1, 1), (3, 3), (5, 5), (8, 8)].into_iter().enumerate() {
+            let wanted = if runs == (1, 1) { ChangeVerdict::Suspect } else { ChangeVerdict::Regressed };
+            let caught = found(20 + at as u64, runs, 0.003, 0.95, &[wanted]);
             assert!(caught >= FAMILIES / 20 * 19, "{runs:?} runs: {caught} of {FAMILIES}");
         }
         assert_eq!(found(30, (8, 8), 0.003, 0.95, &[ChangeVerdict::Improved]), 0);
     }
 
     fn verdict_of(unit: Unit, base: f64, new: f64) -> ChangeVerdict {
-        let side = |center: f64| (center, (0..10).map(|at| center * (1.0 + f64::from(at) * 1e-4)).collect());
-        judge(&[CasePair { unit, base: vec![side(base)], new: vec![side(new)], threshold: 0.03 }])[0].verdict
+        judged_of(unit, base, new, 3).verdict
+    }
+
+    fn judged_of(unit: Unit, base: f64, new: f64, runs: usize) -> JudgedCase {
+        let run = |center: f64| (center, (0..10).map(|at| center * (1.0 + f64::from(at) * 1e-4)).collect());
+        let side = |center: f64| (0..runs).map(|at| run(center * (1.0 + at as f64 * 1e-4))).collect();
+        let pair = CasePair { unit, base: side(base), new: side(new), threshold: 0.03 };
+        judge(&[pair], false).remove(0)
+    }
+
+    #[test]
+    fn fewer_than_six_runs_suspect_a_change_and_never_find_one() {
+        for (runs, changed) in [(1, ChangeVerdict::Suspect), (2, ChangeVerdict::Suspect), (3, ChangeVerdict::Regressed)]
+        {
+            let judged = judged_of(Unit::BytesPerS, 50e9, 25e9, runs);
+            assert_eq!(judged.verdict, changed, "{runs} runs a side");
+            let assumed = judged.evidence.map(|evidence| evidence.assumed);
+            assert_eq!(assumed, Some((runs == 1).then_some(RUN_SPREAD)), "{runs} runs a side");
+            assert_eq!(judged.found_from.is_some(), runs != 2, "two runs a side find nothing, single ones suspect");
+        }
+    }
+
+    #[test]
+    fn runs_that_fall_into_two_modes_are_not_called_changed() {
+        let side = |levels: [f64; 5]| levels.iter().map(|level| (*level, vec![*level; 12])).collect();
+        let base = side([50.0, 50.1, 49.9, 50.05, 60.0]);
+        let pair =
+            CasePair { unit: Unit::BytesPerS, base, new: side([60.1, 60.0, 59.9, 60.05, 50.0]), threshold: 0.03 };
+        assert_eq!(judge(&[pair], false)[0].verdict, ChangeVerdict::Inconclusive);
     }
 
     #[test]
@@ -474,7 +502,7 @@ mod tests {
             threshold: 0.03,
         };
         let without = CasePair { base: vec![(1.0, Vec::new())], new: vec![(9.0, Vec::new())], ..few.clone() };
-        for judged in judge(&[few, without]) {
+        for judged in judge(&[few, without], false) {
             assert_eq!((judged.verdict, judged.evidence), (ChangeVerdict::Inconclusive, None));
             assert_eq!((judged.base, judged.new), (1.0, 9.0));
         }
@@ -485,7 +513,7 @@ mod tests {
         let side = |levels: &[f64]| levels.iter().map(|level| (*level, vec![*level; 20])).collect();
         let base = side(&[50.0, 47.0, 52.0]);
         let pair = CasePair { unit: Unit::BytesPerS, base, new: side(&[46.0, 48.0, 51.0]), threshold: 0.03 };
-        let judged = judge(&[pair]);
+        let judged = judge(&[pair], false);
         assert_eq!(
             (judged[0].basis, judged[0].base_values, judged[0].verdict),
             (Basis::Runs, 3, ChangeVerdict::Inconclusive)

@@ -1,8 +1,10 @@
 //! Kernels that compute: their figures in each place, what a far place costs, what the bandwidths of the same run predict of that, and from how many iterations on it fades.
 //!
 //! The rows and columns are the document's matrix; the figures are the cases'. A loss is the ratio of times of two places of one kernel, judged as every comparison is, with
-//! one alpha over all of a document. What is predicted is the share of transfers in the near time, times how much longer the same copies take
-//! at the far place's rates.
+//! one alpha over all of a document. What is predicted is a model of the round: input, runs and result take what the rates of copies and the time of a run alone say,
+//! and of what may go on at once (input beside the first run, the result beside the last, both directions) such a part does as the near place's own time shows.
+//!
+//! Some 460 lines because the model of a round and its tests on given rounds are read beside the losses that it is held against.
 
 use report::Document;
 use report::case::{Case, CaseStatus};
@@ -12,13 +14,15 @@ use report::result::{BlockSample, RankResult};
 use report::settings::Direction;
 use stats::alike::{distinct, grouped};
 use stats::alpha::CONFIDENCE;
-use stats::block_interval::{BlockValue, block_interval};
-use stats::compare::{TwoSampleVerdict, compare_among};
+use stats::block_interval::{BlockValue, block_interval, values};
+use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
 use stats::flag::NOISY;
 use stats::interval::{median, range};
-use stats::units::carried;
+use stats::units::{self, carried};
 
+use crate::family::{CaseFamily, FamilyCase};
 use crate::matrix_analysis::MatrixFigures;
+use crate::passes::Moments;
 
 /// A loss below this is none that a user would look for.
 const FADED: f64 = 0.01;
@@ -31,13 +35,22 @@ const AS_PREDICTED: f64 = 0.03;
 pub fn kernels(document: &Document) -> Vec<KernelFigures> {
     let Some(matrix) = matrix(document) else { return document.kernels.clone() };
     let pairs = pairs(matrix);
-    let tests = pairs.len() * document.kernels.len();
-    let figures = |kernel: &KernelFigures| {
+    let with = |kernel: &KernelFigures, place| times_where(document, matrix, place, |case| is_of(case, kernel, false));
+    let mut rivals = Vec::new();
+    for (number, kernel) in document.kernels.iter().enumerate() {
+        let both = |pair| Some(Rivals { number, pair, near: with(kernel, pair.near)?, far: with(kernel, pair.far)? });
+        rivals.extend(pairs.iter().filter_map(both));
+    }
+    let members = rivals.iter().flat_map(|of| [&of.near, &of.far].map(|times| times.member(of.number)));
+    let comparisons = CaseFamily::of(members.collect()).values_in_twos();
+
+    let figures = |(number, kernel): (usize, &KernelFigures)| {
         let places = matrix.places().filter_map(|place| figure(document, matrix, kernel, place)).collect();
-        let loss = |pair: &Pair| loss(document, matrix, kernel, pair, tests);
-        KernelFigures { places, losses: pairs.iter().filter_map(loss).collect(), ..kernel.clone() }
+        let own = rivals.iter().zip(&comparisons).filter(|(rivals, _)| rivals.number == number);
+        let losses = own.map(|(rivals, found)| loss(document, matrix, kernel, rivals, found.clone())).collect();
+        KernelFigures { places, losses, ..kernel.clone() }
     };
-    document.kernels.iter().map(figures).collect()
+    document.kernels.iter().enumerate().map(figures).collect()
 }
 
 /// The matrix in whose rows and columns kernels stand.
@@ -52,6 +65,15 @@ type Place = (usize, usize);
 struct Pair {
     near: Place,
     far: Place,
+}
+
+/// A kernel's times in two places.
+struct Rivals<'a> {
+    /// The kernel's number in the document.
+    number: usize,
+    pair: &'a Pair,
+    near: Times,
+    far: Times,
 }
 
 /// Each place with the near one: that which the platform declares to be local, or the first.
@@ -111,7 +133,10 @@ fn times(results: &[&RankResult]) -> Vec<BlockValue> {
 
 /// Times of one kind of case, with their median.
 struct Times {
-    blocks: Vec<f64>,
+    blocks: Vec<BlockValue>,
+    /// When the blocks began, by the clock of the node.
+    began_ns: Vec<u64>,
+    node: u32,
     median: f64,
     interval: Option<stats::interval::Interval>,
     threads: usize,
@@ -119,13 +144,23 @@ struct Times {
     host_median: Option<f64>,
 }
 
+impl Times {
+    fn member(&self, kind: usize) -> FamilyCase<'_> {
+        let began = Moments { node: self.node, ns: &self.began_ns };
+        FamilyCase { kind, is_time: true, blocks: &self.blocks, began }
+    }
+}
+
 fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&Case) -> bool) -> Option<Times> {
     let results = results(document, matrix, place, is)?;
-    let values = times(&results);
-    let blocks: Vec<f64> = values.iter().map(|block| block.value).collect();
+    let blocks = times(&results);
+    let first = results.first()?;
+    let node = document.ranks.iter().find(|rank| rank.rank == first.rank).map_or(0, |rank| rank.node);
     Some(Times {
-        median: median(&blocks)?,
-        interval: block_interval(&values, CONFIDENCE),
+        median: median(&values(&blocks))?,
+        interval: block_interval(&blocks, CONFIDENCE),
+        began_ns: first.blocks[..blocks.len()].iter().map(|block| block.start_ns).collect(),
+        node,
         blocks,
         threads: results.len(),
         host_median: results.first().and_then(|result| median(&result.host_round_ns)),
@@ -165,12 +200,9 @@ fn loss(
     document: &Document,
     matrix: &Matrix,
     kernel: &KernelFigures,
-    Pair { near, far }: &Pair,
-    tests: usize,
-) -> Option<KernelLoss> {
-    let with = |place: Place| times_where(document, matrix, place, |case| is_of(case, kernel, false));
-    let (at_near, at_far) = (with(*near)?, with(*far)?);
-    let comparison = compare_among(&at_near.blocks, &at_far.blocks, tests, document.settings.seed);
+    Rivals { pair: Pair { near, far }, near: at_near, far: at_far, .. }: &Rivals,
+    comparison: Option<TwoSampleComparison>,
+) -> KernelLoss {
     let longer = at_far.median - at_near.median;
     let is_slower = comparison.as_ref().is_some_and(|comparison| comparison.verdict == TwoSampleVerdict::Higher);
     let resident = times_where(document, matrix, *near, |case| is_of(case, kernel, true));
@@ -181,7 +213,7 @@ fn loss(
         Compares::Columns => [&matrix.columns[near.1].name, &matrix.columns[far.1].name, &matrix.rows[near.0].name],
         _ => [&matrix.rows[near.0].name, &matrix.rows[far.0].name, &matrix.columns[near.1].name],
     };
-    Some(KernelLoss {
+    KernelLoss {
         near: near_name.clone(),
         far: far_name.clone(),
         of: of.clone(),
@@ -189,7 +221,7 @@ fn loss(
         loss: longer / at_near.median,
         predicted_loss: predicted(document, matrix, kernel, (*near, *far)),
         below_one_percent_from_iterations: fades,
-    })
+    }
 }
 
 /// From how many runs on data that stays the loss is below 1 %: what is longer stays, and the time grows by a run each.
@@ -198,18 +230,53 @@ fn fades_from(iterations: u32, near_ns: f64, longer_ns: f64, run_ns: f64) -> u64
     u64::from(iterations) + more.max(0.0) as u64
 }
 
-/// The share of transfers in the near time, times how much longer the kernel's copies take from the far place at the rates that were measured beside it.
+/// The loss that a model of the round predicts from the rates of copies in both places and the time of a run alone.
 fn predicted(document: &Document, matrix: &Matrix, kernel: &KernelFigures, (near, far): (Place, Place)) -> Option<f64> {
-    let copies_ns = |place: Place| {
+    let run_ns = times_where(document, matrix, near, |case| is_of(case, kernel, true))?.median;
+    let round = |place: Place| {
         let of = |direction: Direction, bytes: u64| {
             let is = |case: &Case| case.direction == direction && case.group.as_deref() == Some(COPIES);
             let copied = document.cases.iter().find(|case| is(case))?.bytes;
             Some(times_where(document, matrix, place, is)?.median / copied as f64 * bytes as f64)
         };
-        Some(of(Direction::H2d, kernel.input_bytes)? + of(Direction::D2h, kernel.output_bytes)?)
+        let (input_ns, result_ns) = (of(Direction::H2d, kernel.input_bytes)?, of(Direction::D2h, kernel.output_bytes)?);
+        Some(RoundModel { input_ns, run_ns, result_ns, iterations: kernel.iterations })
     };
-    let share = figure(document, matrix, kernel, near)?.transfer_share?;
-    Some(share * (copies_ns(far)? / copies_ns(near)? - 1.0))
+    let measured_ns = times_where(document, matrix, near, |case| is_of(case, kernel, false))?.median;
+    Some(round(far)?.longer_than(&round(near)?, measured_ns) / measured_ns)
+}
+
+/// A round as its parts: the input to the GPU, runs, the result back.
+struct RoundModel {
+    input_ns: f64,
+    run_ns: f64,
+    result_ns: f64,
+    iterations: u32,
+}
+
+impl RoundModel {
+    /// The time of all parts one after the other.
+    fn in_turn_ns(&self) -> f64 {
+        self.input_ns + f64::from(self.iterations) * self.run_ns + self.result_ns
+    }
+
+    /// The time where all that may go on at once does: with one run all three parts, with several the input beside the first run and the result beside the last.
+    fn overlapped_ns(&self) -> f64 {
+        let Self { input_ns, run_ns, result_ns, iterations } = *self;
+        match iterations {
+            ..=1 => input_ns.max(run_ns).max(result_ns),
+            runs => input_ns.max(run_ns) + result_ns.max(run_ns) + f64::from(runs - 2) * run_ns,
+        }
+    }
+
+    /// How much longer it takes than a near round that took so long: as large a part of what may go on at once does not.
+    fn longer_than(&self, near: &Self, measured_ns: f64) -> f64 {
+        let may_overlap = near.in_turn_ns() - near.overlapped_ns();
+        let part = if may_overlap > 0.0 { (measured_ns - near.overlapped_ns()) / may_overlap } else { 0.0 };
+        let part = part.clamp(0.0, 1.0);
+        let time = |of: &Self| of.overlapped_ns() + part * (of.in_turn_ns() - of.overlapped_ns());
+        time(self) - time(near)
+    }
 }
 
 /// The places in which kernels have figures: a row and a column.
@@ -288,9 +355,13 @@ fn rates(document: &Document) -> String {
             |place: &KernelPlace| place.interval_ns.map(|interval| interval.relative_half_width(place.median_ns));
         let widest = kernel.places.iter().filter_map(half).fold(0.0, f64::max);
         let (least, most) = range(kernel.places.iter().map(|place| place.per_s / 1e9)).unwrap_or_default();
-        let shown = |rate: f64| carried(rate, (widest > NOISY).then_some(rate * widest), 3);
-        let (least, most) = (shown(least), shown(most));
-        let range = if least == most { most } else { format!("{least} to {most}") };
+        let range = match widest > NOISY {
+            true => {
+                let [least, most] = [least, most].map(|rate| carried(rate, Some(rate * widest), 3));
+                if least == most { most } else { format!("{least}–{most}") }
+            }
+            false => units::range(least, most),
+        };
         let width = if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() };
         format!("{} {range} {}{width}", kernel.name, kernel.unit.giga())
     };
@@ -332,10 +403,8 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
         };
         let follows: Option<Vec<bool>> = slower.iter().map(follows).collect();
         let why = match follows {
-            Some(all) if all.iter().all(|as_predicted| *as_predicted) => {
-                ": the loss follows the share of time in transfers"
-            }
-            Some(_) => "; not all of it is what the transfers' share predicts (see the table)",
+            Some(all) if all.iter().all(|as_predicted| *as_predicted) => ": as the rates of the copies predict",
+            Some(_) => "; the rates of the copies predict another loss (see the table)",
             None => "",
         };
         parts.push(format!("{}{why}", list(&slower, "longer")));
@@ -358,6 +427,34 @@ fn losses_sentence([of, far, near]: LossPair<'_>, losses: &[LossOf<'_>]) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A round whose copies run at such rates, GB/s: an input and a result of 64 MiB, one run of 2 ms.
+    fn round(rate: f64) -> RoundModel {
+        let copy_ns = (64 << 20) as f64 / rate;
+        RoundModel { input_ns: copy_ns, run_ns: 2e6, result_ns: copy_ns, iterations: 1 }
+    }
+
+    #[test]
+    fn a_round_whose_copies_overlap_its_run_loses_what_its_copies_lose() {
+        let (near, far) = (round(5.5), round(4.3));
+        let loss = |measured_ns: f64| far.longer_than(&near, measured_ns) / measured_ns;
+        // All at once: the time is that of one direction.
+        assert!((loss(near.overlapped_ns()) - (5.5 / 4.3 - 1.0)).abs() < 1e-9);
+        // One after the other the run has its share, and nothing lost.
+        let in_turn = loss(near.in_turn_ns());
+        assert!((in_turn - (5.5 / 4.3 - 1.0) * (1.0 - 2e6 / near.in_turn_ns())).abs() < 1e-9, "{in_turn}");
+        assert!(loss(0.5 * (near.overlapped_ns() + near.in_turn_ns())) > in_turn);
+    }
+
+    #[test]
+    fn a_run_that_hides_its_copies_loses_nothing_until_they_take_longer() {
+        let slow = |rate: f64| RoundModel { run_ns: 50e6, ..round(rate) };
+        assert_eq!(slow(4.3).longer_than(&slow(5.5), 50e6), 0.0);
+        let several = |rate: f64| RoundModel { iterations: 4, ..round(rate) };
+        // Input and result each lie beside a run that is shorter.
+        let longer = several(4.3).longer_than(&several(5.5), several(5.5).overlapped_ns());
+        assert!((longer - 2.0 * (round(4.3).input_ns - round(5.5).input_ns)).abs() < 1.0, "{longer}");
+    }
 
     #[test]
     fn a_loss_fades_when_the_runs_have_become_a_hundred_times_as_long_as_it() {

@@ -8,6 +8,7 @@ use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::interval::median;
+use stats::units;
 
 /// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
 pub fn laplace(document: &Document) -> Option<Laplace> {
@@ -145,12 +146,11 @@ fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
         _ => {
             let interval = &comparison.ratio_interval;
             format!(
-                "{} is {} times as fast as {} (95 %: {} to {}).",
+                "{} is {} times as fast as {} (95 %: {}).",
                 way.name,
                 digits(found.factor),
                 over.name,
-                digits(1.0 / interval.high),
-                digits(1.0 / interval.low)
+                units::range(1.0 / interval.high, 1.0 / interval.low)
             )
         }
     })

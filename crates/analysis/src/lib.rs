@@ -56,6 +56,7 @@ pub mod node_changes;
 pub mod node_run;
 pub mod node_settings;
 pub mod nodes;
+pub mod passes;
 pub mod pieces;
 pub mod placement;
 pub mod read_document;

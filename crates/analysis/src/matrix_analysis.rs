@@ -17,14 +17,17 @@ use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
 
-pub use penalties::penalties;
+pub use penalties::{compared, penalties};
 pub use verdict::verdict;
 
 use report::Document;
 use report::case::{Case, CaseStatus};
 use report::matrix::Matrix;
+use report::rank::Rank;
 use report::result::{BlockSample, Outcome, RankResult};
 use report::settings::{Direction, MemoryKind};
+
+use crate::passes::Moments;
 
 /// Below this size a copy between GPUs is told by its time, bytes.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -65,13 +68,22 @@ pub struct CellFigure {
     pub median: f64,
     /// Its interval; `None` with fewer than 6 blocks.
     pub interval: Option<Interval>,
+    /// When each block began, by the clock of the node.
+    pub began_ns: Vec<u64>,
+    /// The node.
+    pub node: u32,
 }
 
 impl CellFigure {
-    fn of(blocks: Vec<BlockValue>) -> Option<Self> {
+    fn of(blocks: Vec<BlockValue>, node: u32, began_ns: Vec<u64>) -> Option<Self> {
         let median = median(&blocks.iter().map(|block| block.value).collect::<Vec<_>>())?;
         let interval = block_interval(&blocks, CONFIDENCE);
-        Some(Self { blocks, median, interval })
+        Some(Self { blocks, median, interval, began_ns, node })
+    }
+
+    /// When its blocks began.
+    pub(crate) fn began(&self) -> Moments<'_> {
+        Moments { node: self.node, ns: &self.began_ns }
     }
 }
 
@@ -129,12 +141,14 @@ impl MatrixFigures for Matrix {
             (!results.is_empty()).then_some((case, results))
         };
         let (case, results) = of_plane.into_iter().find_map(with_results)?;
-        Some(figure(plane, case, &results))
+        let is_first = |rank: &&Rank| results.first().is_some_and(|result| result.rank == rank.rank);
+        let node = document.ranks.iter().find(is_first).map_or(0, |rank| rank.node);
+        Some(figure(plane, case, &results, node))
     }
 }
 
 /// The blocks of ranks that were at it at once are added up; a rank alone is a sum of one.
-fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<CellFigure, String> {
+fn figure(plane: &Plane, case: &Case, results: &[&RankResult], node: u32) -> Result<CellFigure, String> {
     if case.status == CaseStatus::Invalid {
         return Err(case.reason.clone().unwrap_or_else(|| "invalid".to_owned()));
     }
@@ -150,7 +164,9 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult]) -> Result<CellFig
         let allocation = results.first().map_or(0, |result| result.blocks[at].allocation);
         BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
     };
-    CellFigure::of((0..blocks).map(sum).collect()).ok_or_else(|| "no block was measured".to_owned())
+    let began = results.first().map(|result| result.blocks[..blocks].iter().map(|block| block.start_ns).collect());
+    CellFigure::of((0..blocks).map(sum).collect(), node, began.unwrap_or_default())
+        .ok_or_else(|| "no block was measured".to_owned())
 }
 
 fn why_not(outcome: &Outcome) -> Option<String> {

@@ -173,7 +173,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
     let near = lines.iter().filter(|(near, _)| *near == Nearness::Near).count();
     let tells_each = lines.len() <= EACH;
     let told = lines.into_iter().filter(|(near, _)| tells_each || *near != Nearness::Near).map(|(_, line)| line);
-    let alike = format!("The bytes of {near} ranks went over network adapters near them.");
+    let alike = format!("The bytes of {} went over network adapters near them.", stats::units::counted(near, "rank"));
     told.chain((!tells_each && near > 0).then_some(alike)).collect()
 }
 

@@ -10,6 +10,7 @@ use stats::alike::distinct;
 use stats::block_interval::BlockValue;
 
 use crate::family::{CaseFamily, CaseFinding, ComparedSet, FamilyCase};
+use crate::passes::Moments;
 use crate::{mpi_adapters, mpi_figure::mpi_figure, words::capital};
 
 /// Figures that are compared with each other.
@@ -152,12 +153,10 @@ fn shown<'d>(document: &'d MpiDocument, matrix: &'d MpiMatrix) -> Vec<Shown<'d>>
         .iter()
         .map(|(_, cells)| cells.iter().map(|cell| BlockValue::on_one_allocation(&cell.case.block_ns)).collect())
         .collect();
-    let members = blocks
-        .iter()
-        .enumerate()
-        .flat_map(|(kind, cells)| cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks }));
-    let compared =
-        CaseFamily::of(&members.collect::<Vec<_>>()).within_sets(planes.iter().map(|(_, cells)| cells.len()));
+    let members = blocks.iter().enumerate().flat_map(|(kind, cells)| {
+        cells.iter().map(move |blocks| FamilyCase { kind, is_time: true, blocks, began: Moments::default() })
+    });
+    let compared = CaseFamily::of(members.collect()).within_sets(planes.iter().map(|(_, cells)| cells.len()));
     let one = |((plane, cells), compared): ((MpiPlane, Vec<Cell<'d>>), ComparedSet)| {
         let best = (0..cells.len()).min_by(|a, b| cells[*a].ns().total_cmp(&cells[*b].ns()))?;
         let worse = (0..cells.len()).filter(|at| compared.finding(*at, best) == CaseFinding::Worse);

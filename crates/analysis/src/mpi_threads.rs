@@ -6,6 +6,7 @@ use stats::interval::median;
 
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::mpi_figure::{gbs, mpi_figure};
+use crate::passes::Moments;
 
 /// Messages without copies, and with them near and apart.
 pub const PATHS: [&str; 3] = ["host", "host-gpu-thread-near", "host-gpu-thread-apart"];
@@ -88,8 +89,7 @@ impl Compared {
     /// What each two come to, in words.
     fn judged(&self) -> Vec<String> {
         let all = self.0.iter().enumerate();
-        let members: Vec<FamilyCase> =
-            all.map(|(at, (is_time, blocks))| FamilyCase { kind: at / 2, is_time: *is_time, blocks }).collect();
+        let members: Vec<FamilyCase> = all.map(|(at, (is_time, blocks))| member(at / 2, *is_time, blocks)).collect();
         let middle = |at: usize| {
             let values: Vec<f64> = self.0[at].1.iter().map(|block| block.value).collect();
             median(&values).unwrap_or(f64::NAN)
@@ -104,8 +104,14 @@ impl Compared {
                 CaseFinding::Undecided => "undecided".to_owned(),
             }
         };
-        CaseFamily::of(&members).in_twos().into_iter().enumerate().map(words).collect()
+        let found = CaseFamily::of(members).in_twos();
+        found.into_iter().map(|found| found.finding).enumerate().map(words).collect()
     }
+}
+
+/// A case whose blocks follow each other in passes.
+fn member(kind: usize, is_time: bool, blocks: &[BlockValue]) -> FamilyCase<'_> {
+    FamilyCase { kind, is_time, blocks, began: Moments::default() }
 }
 
 fn with_unit(rate: f64) -> String {

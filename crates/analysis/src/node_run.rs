@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use report::case::Order;
 use report::device::{Device, name_on_node};
 use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
 use report::rows::rows;
-use report::settings::CopyEngine;
+use report::settings::{CopyEngine, Direction};
 use report::{DoctorDocument, Document};
 
 use crate::baseline::{Class, class_of};
@@ -69,7 +70,8 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         by_host.insert(&document.environment.hostname, Vec::new());
     }
     let by_kernel = document.settings.engine == CopyEngine::Sm;
-    for row in rows.iter().filter(|row| row.status == RowStatus::Measured) {
+    let measured = with_threads_together(document, rows);
+    for row in &measured {
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
         if let Some(point) = point(row, other, by_place, by_kernel, class_of(document, device, row.locality)) {
@@ -85,6 +87,48 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         checks: Vec::new(),
     };
     by_host.into_iter().map(run).collect()
+}
+
+/// The measured rows; those of threads that together make one cell of a matrix of CPU reads, writes or copies
+/// are one row with their sum, as the matrix shows it. A cell of
+/// which a thread has no figure has no sum.
+fn with_threads_together<B>(document: &Document<B>, rows: &[Row]) -> Vec<Row> {
+    let cell_of = |rank: u32| {
+        document.matrices.iter().enumerate().find_map(|(number, matrix)| {
+            let row = matrix.rows.iter().position(|row| row.ranks.contains(rank))?;
+            let column = matrix.columns.iter().position(|column| column.ranks.contains(rank))?;
+            Some((number, row, column))
+        })
+    };
+    let is_of_threads = |row: &Row| {
+        row.order == Order::Simultaneous
+            && matches!(row.direction, Direction::Read | Direction::Write | Direction::Copy)
+    };
+
+    let (mut all, mut first): (Vec<Row>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
+    for row in rows {
+        let cell = cell_of(row.rank).filter(|_| is_of_threads(row)).map(|cell| (&row.case, cell));
+        let Some(cell) = cell else {
+            all.push(row.clone());
+            continue;
+        };
+        match first.get(&cell) {
+            None => {
+                first.insert(cell, all.len());
+                all.push(row.clone());
+            }
+            Some(at) => {
+                let sum = &mut all[*at];
+                sum.median_bytes_per_s =
+                    sum.median_bytes_per_s.zip(row.median_bytes_per_s).map(|(sum, more)| sum + more);
+                if row.status != RowStatus::Measured {
+                    sum.status = row.status;
+                }
+            }
+        }
+    }
+    all.retain(|row| row.status == RowStatus::Measured);
+    all
 }
 
 fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class: Class) -> Option<PlaceFigure> {

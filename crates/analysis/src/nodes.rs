@@ -208,7 +208,8 @@ fn learned(tool: &Tool, runs: &[NodeRun]) -> (Option<Baseline>, Vec<String>) {
     match learn(tool.clone(), runs.len() as u32, &values) {
         Ok(baseline) => {
             let too_few = baseline.too_few.len();
-            let few = (too_few > 0).then(|| format!("{too_few} cases of a class on too few nodes"));
+            let few = (too_few > 0)
+                .then(|| format!("{} of a class on too few nodes", stats::units::counted(too_few, "case")));
             (Some(baseline), few.into_iter().collect())
         }
         Err(_) if values.is_empty() => (None, Vec::new()),

@@ -4,7 +4,7 @@ use report::Document;
 use report::case::Case;
 use report::pieces::{Pieces, Scattered, Way, WorthWay};
 use report::settings::Direction;
-use stats::units::size;
+use stats::units::{self, size};
 
 use crate::words;
 
@@ -124,13 +124,13 @@ fn range(way: &WorthWay, is_rest: bool) -> String {
     let sizes = match way.from_bytes == way.to_bytes {
         _ if is_rest => format!("from {from} on"),
         true => format!("of {from}"),
-        false => format!("of {from} to {to}"),
+        false => format!("of {from}–{to}"),
     };
     match (way.way, way.over_loop) {
         (Way::Loop, _) => format!("{sizes} {} does as well as any other way", way_name(Way::Loop)),
         (way, Some((first, last))) => {
-            let [first, last] = [first, last].map(times);
-            let both = if first == last { first } else { format!("{first} to {last}") };
+            let (low, high) = (first.min(last), first.max(last));
+            let both = if times(low) == times(high) { times(high) } else { units::range(low, high) };
             format!("{sizes} {} is {both} times as fast as a copy of each", way_name(way))
         }
         (way, None) => format!("{sizes} {} is fastest", way_name(way)),

@@ -37,6 +37,8 @@ pub struct Reference {
     pub bound: Option<f64>,
     /// Whose figure it is.
     pub kind: FigureOrigin,
+    /// How many machines the range is of; `None` where the source does not tell.
+    pub machines: Option<u32>,
     /// What measured it.
     pub source: String,
     /// The date, as written.
@@ -93,9 +95,14 @@ pub fn committed() -> Result<Vec<Reference>, NoReference> {
 }
 
 fn reference_of_line(line: &str) -> Result<Reference, String> {
-    let parts: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [gpu, link, memory, what, by, sizes, place, figures, bound, kind, source, date, found_at] = parts[..] else {
-        return Err(format!("it has {} parts between bars, and 13 are needed", parts.len()));
+    let mut parts: Vec<&str> = line.split('|').map(str::trim).collect();
+    // Lines written up to 0.3 do not count machines.
+    if parts.len() == 13 {
+        parts.insert(10, "-");
+    }
+    let [gpu, link, memory, what, by, sizes, place, figures, bound, kind, machines, source, date, found_at] = parts[..]
+    else {
+        return Err(format!("it has {} parts between bars, and 14 are needed", parts.len()));
     };
     let told = |text: &str| (text != "-").then(|| text.to_owned());
     let known = |name: &str, value: &str, allowed: &[&str]| {
@@ -140,6 +147,7 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
         }
     }
     let sizes = told(sizes).map(|text| sizes_of(&text)).transpose()?;
+    let machines = told(machines).map(|text| machines_of(&text)).transpose()?;
     Ok(Reference {
         gpu: gpu.to_owned(),
         link: told(link),
@@ -152,10 +160,16 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
         is_time,
         bound,
         kind,
+        machines,
         source: source.to_owned(),
         date: date.to_owned(),
         found_at: found_at.to_owned(),
     })
+}
+
+fn machines_of(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("its machines are \"{text}\", and can be a number above 0, or - where it is not known"))
 }
 
 fn sizes_of(text: &str) -> Result<RangeInclusive<u64>, String> {
@@ -211,6 +225,7 @@ impl Reference {
         };
         let bound = self.bound.map_or_else(|| "-".to_owned(), |bound| format!("{:.1}", bound / 1e9));
         let (link, place) = (told(&self.link), told(&self.place));
+        let machines = self.machines.map_or_else(|| "-".to_owned(), |count| count.to_string());
         let parts = [
             &self.gpu,
             &link,
@@ -222,6 +237,7 @@ impl Reference {
             &figures,
             &bound,
             &kind.to_owned(),
+            &machines,
             &self.source,
             &self.date,
             &self.found_at,
@@ -274,7 +290,8 @@ fn of_normal(baseline: &Baseline, normal: &Normal, date: &str) -> Option<Referen
         is_time: false,
         bound: Some(most.unwrap_or(range.1)),
         kind: FigureOrigin::Site,
-        source: format!("numabench {}, {} GPUs of {} nodes", baseline.tool.version, normal.gpus, normal.nodes),
+        machines: Some(normal.nodes),
+        source: format!("numabench {}, {} GPUs", baseline.tool.version, normal.gpus),
         date: date.to_owned(),
         found_at: "your site".to_owned(),
     })
@@ -297,6 +314,9 @@ mod tests {
         assert!(all.len() > 40, "{}", all.len());
         for one in &all {
             assert_eq!(parse(&one.line())?, std::slice::from_ref(one), "a line is read as it is written");
+            // What the developers measured is in this repository, is theirs, and counts its machines.
+            let is_own = one.found_at.starts_with("docs/");
+            assert_eq!((one.kind == FigureOrigin::Own, one.machines.is_some()), (is_own, is_own), "{one:?}");
         }
         Ok(())
     }
@@ -304,7 +324,7 @@ mod tests {
     #[test]
     fn a_line_without_a_source_or_above_its_bound_is_refused_by_its_number() {
         let line =
-            "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | published | x | 2026 | y";
+            "H200 | PCIe 5 x16 | pinned | h2d | ce | 512MiB | - | 55.0-55.6 GB/s | 63.0 | published | 3 | x | 2026 | y";
         let refused = |from: &str, to: &str| {
             parse(&format!("# one\n{}", line.replace(from, to))).err().map(|error| error.to_string())
         };
@@ -317,7 +337,8 @@ mod tests {
             ("| 63.0 |", "| - |", "needs the bound"),
             ("55.0-55.6", "55.6-55.0", "above the high end"),
             ("h2d", "h2h", "its what is \"h2h\""),
-            ("| ce ", "", "12 parts"),
+            ("| 3 |", "| 0 |", "a number above 0"),
+            ("| ce | 512MiB ", "", "12 parts"),
         ] {
             let said = refused(from, to).unwrap_or_default();
             assert!(said.starts_with("line 2 is no") && said.contains(why), "{why}: {said}");

@@ -44,13 +44,13 @@ struct Kind<'d> {
     staged: bool,
 }
 
-/// A twin in a case: its device and the position of that, its rank, its rate, and the most that its rate may be.
+/// A twin in a case: its device and the position of that, its rank, its rate, and how many times that its rate may be at most.
 struct Twin<'d> {
     at: usize,
     device: &'d Device,
     rank: u32,
     rate: f64,
-    at_most: f64,
+    reach: f64,
 }
 
 /// The schema's first minor version with a field for them.
@@ -78,7 +78,7 @@ pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
                 *judged.entry(&twin.device.id).or_default() += 1;
             }
             let limit = if case.order == Order::Alone { SLOWER_ALONE } else { SLOWER_AT_ONCE };
-            for (twin, reference) in slow_ones(limit, &twins, |twin| [twin.rate, twin.at_most]) {
+            for (twin, reference) in slow_ones(limit, &twins, |twin| TwinRate { rate: twin.rate, reach: twin.reach }) {
                 let at = twin.at;
                 let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
                 let this = SlowerTwin {
@@ -113,19 +113,21 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     }
     let mut found = Vec::new();
     for ((_, case), twins) in groups {
-        found.extend(slow_ones(SLOWER_ALONE, &twins, |(_, rate)| [*rate; 2]).into_iter().map(|(twin, others)| {
-            SlowerTwin {
-                device: twin.0.clone(),
-                rank: document.ranks.iter().find(|rank| rank.asked.device == twin.0).map_or(0, |rank| rank.rank),
-                case: case.clone(),
-                bytes_per_s: twin.1,
-                twins_bytes_per_s: others,
-                twins: twins.len() as u32 - 1,
-                slower_cases: 1,
-                judged_cases: 1,
-                cause: OWN_MEMORY.to_owned(),
-            }
-        }));
+        found.extend(
+            slow_ones(SLOWER_ALONE, &twins, |(_, rate)| TwinRate { rate: *rate, reach: 1.0 }).into_iter().map(
+                |(twin, others)| SlowerTwin {
+                    device: twin.0.clone(),
+                    rank: document.ranks.iter().find(|rank| rank.asked.device == twin.0).map_or(0, |rank| rank.rank),
+                    case: case.clone(),
+                    bytes_per_s: twin.1,
+                    twins_bytes_per_s: others,
+                    twins: twins.len() as u32 - 1,
+                    slower_cases: 1,
+                    judged_cases: 1,
+                    cause: OWN_MEMORY.to_owned(),
+                },
+            ),
+        );
     }
     found
 }
@@ -192,9 +194,9 @@ fn groups<'d, B>(
 fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<Twin<'d>> {
     let summary = result.summary()?;
     let rate = summary.median_bytes_per_s;
-    let at_most = summary.median_interval_ns.map_or(rate, |interval| rate * summary.median_ns / interval.low);
-    let is_rate = rate.is_finite() && rate > 0.0 && at_most.is_finite();
-    is_rate.then_some(Twin { at, device, rank: result.rank, rate, at_most })
+    let reach = summary.median_interval_ns.map_or(1.0, |interval| summary.median_ns / interval.low);
+    let is_rate = rate.is_finite() && rate > 0.0 && reach.is_finite();
+    is_rate.then_some(Twin { at, device, rank: result.rank, rate, reach })
 }
 
 /// Whether a rank's memory is on its GPU's own node; `None` where nobody knows.
@@ -213,15 +215,24 @@ fn kind(device: &Device, nearness: Option<(u8, Option<bool>)>, staged: bool) -> 
     }
 }
 
-/// Those that are so far below the median of the others, with that median; none where they are half of the twins or more, unless there are but two. `rates` is the rate
-/// of a twin, and the most that it may be.
-fn slow_ones<T>(limit: f64, twins: &[T], rates: impl Fn(&T) -> [f64; 2]) -> Vec<(&T, f64)> {
+/// A rate, and how many times that it may be at most: 1 and more.
+struct TwinRate {
+    rate: f64,
+    reach: f64,
+}
+
+/// Those that are so far below the median of the others, with that median; none where they are half of the twins or more, unless there are but two. No twin's rate is taken to be
+/// known better than a middling one's: three allocations that happen to be in the same of two modes have a narrow interval, which the other twins' intervals show to be luck.
+fn slow_ones<T>(limit: f64, twins: &[T], rates: impl Fn(&T) -> TwinRate) -> Vec<(&T, f64)> {
+    let reaches: Vec<f64> = twins.iter().map(|twin| rates(twin).reach).collect();
+    let middling = stats::interval::median(&reaches).unwrap_or(1.0);
+    let at_most = |twin: &T| rates(twin).rate * rates(twin).reach.max(middling);
     let against_others = |at: usize| {
-        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| rates(twin)[0]);
+        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| rates(twin).rate);
         stats::interval::median(&others.collect::<Vec<f64>>())
     };
     let slow = twins.iter().enumerate().filter_map(|(at, twin)| Some((twin, against_others(at)?)));
-    let slow: Vec<(&T, f64)> = slow.filter(|(twin, others)| rates(twin)[1] < others * (1.0 - limit)).collect();
+    let slow: Vec<(&T, f64)> = slow.filter(|(twin, others)| at_most(twin) < others * (1.0 - limit)).collect();
     if twins.len() > 2 && slow.len() * 2 >= twins.len() { Vec::new() } else { slow }
 }
 
@@ -234,5 +245,25 @@ fn cause<B>(device: &Device, case: &Case<B>) -> String {
         }
         (Ok(state), Order::Alone) => format!("{state}: look for Xid and AER messages in the kernel's log (dmesg)"),
         (Ok(state), _) => format!("{state}; all ranks copied at once: `--order alone` tells contention from a fault"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(twins: &[[f64; 2]]) -> Vec<f64> {
+        let slow = slow_ones(SLOWER_ALONE, twins, |[rate, reach]| TwinRate { rate: *rate, reach: *reach });
+        slow.into_iter().map(|([rate, _], _)| *rate).collect()
+    }
+
+    #[test]
+    fn a_twin_whose_allocations_were_all_in_the_slow_mode_is_not_named_where_the_others_show_two_modes() {
+        // Three allocations in two modes 20 % apart: Student's interval of those that were in both is wide, and of one whose three were alike narrow.
+        let mixed = [50.0, 1.6];
+        assert_eq!(slow(&[[41.0, 1.002], mixed, mixed, [50.0, 1.001], mixed]), [0.0; 0]);
+        let quiet = [50.0, 1.002];
+        assert_eq!(slow(&[[41.0, 1.002], quiet, quiet, quiet, quiet]), [41.0]);
+        assert_eq!(slow(&[[25.0, 1.002], mixed, mixed, mixed, mixed]), [25.0], "half of it is beyond both modes");
     }
 }

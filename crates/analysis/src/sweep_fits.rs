@@ -1,5 +1,7 @@
 //! The fits of time against size that a document's cases give, and the sentences on them.
 
+use std::ops::Range;
+
 use report::Document;
 use report::case::Case;
 use report::rank::Rank;
@@ -19,6 +21,8 @@ use crate::words;
 const DIP: f64 = 0.05;
 /// A size this much off the lines is told.
 const MISFIT: f64 = 0.05;
+/// A line's rate that is by so much above every rate measured is no peak: no size came to it.
+const UNREACHED: f64 = 0.05;
 /// Lines that a size is so far off describe nothing (levels of a CPU's cache): what was measured at both ends of the sweep is told in their place.
 const NO_LINE: f64 = 0.25;
 
@@ -83,26 +87,35 @@ pub fn verdict(document: &Document) -> Vec<String> {
             Some(device) if document.devices.len() > 1 => format!("GPU {}, ", device.index),
             _ => String::new(),
         };
-        let (way, memory) = (words::direction(fit.direction), words::memory(fit.memory));
+        let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
         // A latency that may be none (sizes of memory behind a cache) is no figure.
-        let line = |latency_ns: f64, interval: &Interval, bytes_per_s: f64| {
+        let line = |latency_ns: f64, interval: &Interval, rate: &str| {
             let latency = if interval.low > 0.0 { format!("latency {}, ", time(latency_ns)) } else { String::new() };
-            format!("{latency}peak {} GB/s", three_digits(bytes_per_s / 1e9))
+            format!("{latency}{rate}")
         };
+        let peak = |sizes: Range<u64>, bytes_per_s: f64| Peak::of(document, fit, sizes, bytes_per_s);
         let lines = match &fit.lines[..] {
             [first, last] => {
                 let from = units::size(last.from_bytes);
-                let [early, late] =
-                    [first, last].map(|one| line(one.latency_ns, &one.latency_interval_ns, one.bytes_per_s));
+                let [early, late] = [(first, first.from_bytes..last.from_bytes), (last, last.from_bytes..u64::MAX)]
+                    .map(|(one, sizes)| {
+                        let rate = peak(sizes, one.bytes_per_s).words();
+                        line(one.latency_ns, &one.latency_interval_ns, &rate)
+                    });
                 format!("{early} below {from}, {late} from {from} on")
             }
-            _ => line(fit.latency_ns, &fit.latency_interval_ns, fit.bytes_per_s),
+            _ => line(fit.latency_ns, &fit.latency_interval_ns, &peak(0..u64::MAX, fit.bytes_per_s).words()),
+        };
+        let from = fit.lines.last().map_or(0, |line| line.from_bytes);
+        let half = match peak(from..u64::MAX, fit.bytes_per_s) {
+            Peak::Reached(_) => format!(", half of it from {} on (n½)", size(fit.half_rate_bytes)),
+            Peak::NotReached { .. } => String::new(),
         };
         let misfit = misfit(fit).map_or(String::new(), |misfit| format!("; {misfit}"));
         let ends = if fit.misfit > Some(NO_LINE) { ends(document, fit) } else { None };
         let figures = match ends {
             Some(ends) => format!("{ends}{misfit}"),
-            None => format!("{lines}, half of it from {} on (n½){misfit}", size(fit.half_rate_bytes)),
+            None => format!("{lines}{half}{misfit}"),
         };
         let dips: Vec<String> = fit
             .dips
@@ -115,6 +128,59 @@ pub fn verdict(document: &Document) -> Vec<String> {
     document.fits.iter().map(sentence).collect()
 }
 
+/// The rate that a line comes to, bytes/s.
+enum Peak {
+    /// A size came to it.
+    Reached(f64),
+    /// No size did: the line goes on beyond what was measured, and its rate is no figure. What the largest size had.
+    NotReached { bytes: u64, bytes_per_s: f64 },
+}
+
+impl Peak {
+    /// Of a line of a fit through these sizes.
+    fn of(document: &Document, fit: &SweepFit, sizes: Range<u64>, of_line: f64) -> Self {
+        let of_part = || figures(document, fit).into_iter().filter(|size| sizes.contains(&size.bytes));
+        let most = of_part().map(|size| size.bytes_per_s).fold(0.0, f64::max);
+        match of_part().max_by_key(|size| size.bytes) {
+            Some(largest) if of_line > most * (1.0 + UNREACHED) => {
+                Self::NotReached { bytes: largest.bytes, bytes_per_s: largest.bytes_per_s }
+            }
+            _ => Self::Reached(of_line),
+        }
+    }
+
+    fn words(&self) -> String {
+        let rate = |bytes_per_s: &f64| format!("{} GB/s", three_digits(bytes_per_s / 1e9));
+        match self {
+            Self::Reached(bytes_per_s) => format!("peak {}", rate(bytes_per_s)),
+            Self::NotReached { bytes, bytes_per_s } => {
+                format!("peak not reached ({} at {})", rate(bytes_per_s), units::size(*bytes))
+            }
+        }
+    }
+}
+
+/// A size of a fit as measured.
+struct SizeFigure {
+    bytes: u64,
+    ns: f64,
+    bytes_per_s: f64,
+}
+
+/// The sizes of a fit as measured.
+fn figures(document: &Document, fit: &SweepFit) -> Vec<SizeFigure> {
+    let alike = (fit.order, fit.memory, fit.direction);
+    let cases = document.cases.iter().filter(|case| {
+        case.range_bytes.is_none() && case.group.is_none() && (case.order, case.memory, case.direction) == alike
+    });
+    let figure = |case: &Case| {
+        let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
+        let (ns, bytes_per_s) = (summary.median_ns / ways(case), summary.median_bytes_per_s);
+        Some(SizeFigure { bytes: case.bytes, ns, bytes_per_s })
+    };
+    cases.filter_map(figure).collect()
+}
+
 /// That a size is so far off the lines that their figures are to be read with care; `None` where none is.
 pub fn misfit(fit: &SweepFit) -> Option<String> {
     let off = fit.misfit.filter(|off| *off > MISFIT)?;
@@ -123,19 +189,11 @@ pub fn misfit(fit: &SweepFit) -> Option<String> {
 
 /// `4 B in 29.1 ns, 1 GiB at 20.3 GB/s`: the smallest and the largest size of a fit, as measured.
 fn ends(document: &Document, fit: &SweepFit) -> Option<String> {
-    let alike = (fit.order, fit.memory, fit.direction);
-    let cases = document.cases.iter().filter(|case| {
-        case.range_bytes.is_none() && case.group.is_none() && (case.order, case.memory, case.direction) == alike
-    });
-    let figure = |case: &Case| {
-        let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
-        Some((case.bytes, summary.median_ns / ways(case), summary.median_bytes_per_s))
-    };
-    let figures: Vec<(u64, f64, f64)> = cases.filter_map(figure).collect();
-    let smallest = figures.iter().min_by_key(|(bytes, ..)| *bytes)?;
-    let largest = figures.iter().max_by_key(|(bytes, ..)| *bytes)?;
-    let [small, large] = [smallest.0, largest.0].map(units::size);
-    Some(format!("{small} in {}, {large} at {} GB/s", time(smallest.1), three_digits(largest.2 / 1e9)))
+    let figures = figures(document, fit);
+    let smallest = figures.iter().min_by_key(|size| size.bytes)?;
+    let largest = figures.iter().max_by_key(|size| size.bytes)?;
+    let [small, large] = [smallest.bytes, largest.bytes].map(units::size);
+    Some(format!("{small} in {}, {large} at {} GB/s", time(smallest.ns), three_digits(largest.bytes_per_s / 1e9)))
 }
 
 /// `2.05 µs`: what a fit is known to.

@@ -1,10 +1,17 @@
-//! What the first lines say of a run that did not end as it should: why there is no figure, or that it ended early.
+//! What the first lines say of a run that did not end as it should: why there is no figure, which cases have
+//! none, or that it ended early.
+
+use std::collections::BTreeSet;
 
 use report::Document;
-use report::case::CaseStatus;
+use report::case::{Case, CaseStatus};
 use report::document::Status;
+use report::row::{Row, RowStatus};
 
 use crate::words;
+
+/// So many cases without a figure are named.
+const NAMED: usize = 2;
 
 /// The sentences of a run, with how it ended where that is not well: a run without any figure has this one sentence, one that ended early says so after
 /// the answer. Other endings are in the sentences already.
@@ -19,8 +26,45 @@ pub fn with_ending(document: &Document, mut said: Vec<String>) -> Vec<String> {
             _ => vec![format!("No figure was measured ({status}{reason}).")],
         };
     }
+    said.splice(0..0, partial(document));
     if matches!(document.status, Status::Interrupted | Status::TimedOut) && !said.is_empty() {
         said.insert(1, format!("The run ended early ({status}{reason}): the figures are those measured until then."));
     }
     said
+}
+
+/// What a run that is partial says first: which cases have no figure, why, and what to do; none of another
+/// run.
+pub fn partial(document: &Document) -> Option<String> {
+    if document.status != Status::Partial {
+        return None;
+    }
+    // What was skipped has a sentence of its own.
+    let lacking = |row: &&Row| !matches!(row.status, RowStatus::Measured | RowStatus::Skipped);
+    let without: BTreeSet<&str> = document.rows.iter().filter(lacking).map(|row| &row.case[..]).collect();
+    let cases: Vec<_> = document.cases.iter().filter(|case| without.contains(&case.id[..])).collect();
+    // Where every case lacks something, a rank does: that is said otherwise.
+    if cases.is_empty() || cases.len() == document.cases.len() {
+        return None;
+    }
+    let named: Vec<String> = cases.iter().take(NAMED).map(|case| name(case)).collect();
+    let more = cases.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let why = document.rows.iter().filter(lacking).find_map(|row| row.reason.clone());
+    let why = document.status_reason.clone().or(why).map_or_else(String::new, |why| format!(": {why}"));
+    let (all, has) = (document.cases.len(), if cases.len() == 1 { "has" } else { "have" });
+    Some(format!(
+        "PARTIAL: {} of {all} cases {has} no figure ({}{more}){why}. The other figures are unaffected. Run the same command again.",
+        cases.len(),
+        named.join("; ")
+    ))
+}
+
+/// A case as a reader calls it: `read, node 0, memory of node 0`; `H2D 64 MiB`.
+fn name(case: &Case) -> String {
+    let direction = words::direction(case.direction);
+    match &case.group {
+        Some(group) => format!("{direction}, {group}"),
+        None => format!("{direction} {}", stats::units::size(case.bytes)),
+    }
 }

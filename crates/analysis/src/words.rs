@@ -1,7 +1,8 @@
 //! How findings say the values of a document's enumerations: the words that sentences here and tables in `render` have in common.
 
+use report::Document;
 use report::device::DeviceKind;
-use report::document::Status;
+use report::document::{PlatformKind, Status};
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::IdSet;
 use stats::units::counted;
@@ -31,6 +32,17 @@ pub fn direction(direction: Direction) -> &'static str {
         Direction::Peer => "D2D",
         Direction::Kernel => "kernel",
         Direction::Newer => NEWER,
+    }
+}
+
+/// The same in a document: where host memory stands in for the device its copies are copies, and go to no
+/// device.
+pub fn direction_in<B>(document: &Document<B>, way: Direction) -> &'static str {
+    match (document.platform.kind, way) {
+        (PlatformKind::Host, Direction::H2d) => "copy",
+        (PlatformKind::Host, Direction::D2h) => "copy back",
+        (PlatformKind::Host, Direction::RoundTrip) => "copy there and back",
+        (_, way) => direction(way),
     }
 }
 

@@ -18,6 +18,10 @@ pub fn open(names: &[&str], library: &'static str, advice: &str) -> Result<&'sta
     let mut why: Option<String> = None;
     let mut is_telling = false;
     for name in names {
+        if let Err(refused) = sys::linker_path::may_be_named(name) {
+            // The next name could be of the same library: nothing is opened.
+            return Err(DeviceError::NoDriver { library, reason: refused.to_string() });
+        }
         // SAFETY: loading runs the library's initialisers. A driver's are made to run in any process and at any time.
         match unsafe { Library::new(*name) } {
             // Never closed: a driver starts threads and registers exit handlers, and its functions are copied out.

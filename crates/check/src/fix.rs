@@ -14,6 +14,9 @@ use topo::Topology;
 
 use crate::observed_rank::ObservedRank;
 
+/// What goes with a binding of the node's PUs for a step that asks for less of the node.
+const LEAVE_OUT: &str = "and leave out -c, --exact and --exclusive: they make the step smaller than the job";
+
 /// What is known where a fix is looked for.
 pub struct FixContext<'c> {
     /// The machine that is judged by.
@@ -34,6 +37,8 @@ pub struct FixContext<'c> {
     pub complete: bool,
     /// Whether what stands behind the launcher binds the ranks: its options then change nothing.
     pub binds_behind: bool,
+    /// Whether the line's own options keep its ranks from PUs of the job.
+    pub has_own_part: bool,
 }
 
 /// The lines that would put it right; none where nothing is misplaced, or where no line is known to help.
@@ -122,6 +127,9 @@ fn own_option(case: &FixContext<'_>, launcher: Launcher, places: &NodePlaces) ->
     // The words may name the host, which is this one's and not a saved machine's.
     let here = Topology { hostname: Some(case.host.to_owned()), ..case.topology.clone() };
     match binding(&here, &alone, launcher, &case.situation) {
+        Ok(text) if case.has_own_part && launcher == Launcher::Srun => {
+            vec![format!("{text} ({LEAVE_OUT})")]
+        }
         Ok(text) => vec![text],
         Err(BindingRefusal::Cannot(why)) => vec![format!("{} ({why})", launcher.facts().through_exec)],
         Err(BindingRefusal::NoWords(_)) => vec![launcher.facts().through_exec.to_owned()],

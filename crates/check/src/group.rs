@@ -9,6 +9,7 @@ use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};
 
 use crate::error::CheckError;
+use crate::exec_line;
 use crate::key::key;
 use crate::machine::Machine;
 use crate::observed_rank::ObservedRank;
@@ -31,6 +32,8 @@ pub struct Group {
     pub readings: Vec<(Vec<String>, Vec<ObservedRank>)>,
     /// Whether what stands behind a line's launcher binds the ranks.
     pub binds_behind: bool,
+    /// Whether a line gives its ranks a smaller part of the node than the job has.
+    pub has_own_part: bool,
 }
 
 /// Where a group is judged.
@@ -55,17 +58,26 @@ impl Group {
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
         let launched = line::read_at(line, machine.judged_by(), site)?;
-        let of = |rank| ObservedRank::of_line(rank, machine.judged_by());
-        let readings = launched.readings.into_iter().map(|reading| (reading.assumes, reading.ranks));
-        let readings: Vec<(Vec<String>, Vec<ObservedRank>)> =
-            readings.map(|(assumes, ranks)| (assumes, ranks.into_iter().map(of).collect())).collect();
+        let topology = machine.judged_by();
+        let mut known = Vec::new();
+        let mut observed = |reading: line::Reading| -> Result<(Vec<String>, Vec<ObservedRank>), CheckError> {
+            let ranks = exec_line::placed(launched.launcher, reading.ranks, topology, &mut known)?;
+            Ok((reading.assumes, ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect()))
+        };
+        let readings = launched.readings.into_iter().map(&mut observed).collect::<Result<Vec<_>, _>>()?;
         let seen = readings.first().map(|(_, seen)| seen.clone()).unwrap_or_default();
         let count = seen.len();
         let of_node = launched.of.map(|of| format!(": those of one node ({of})")).unwrap_or_default();
         let words =
             format!("{count} {} of the line, which is not run{of_node}", if count == 1 { "rank" } else { "ranks" });
         let binds_behind = launched.binds_behind;
-        Ok(Self { notes: launched.notes, readings, binds_behind, ..Self::whole(seen, Some(launched.launcher), words) })
+        Ok(Self {
+            notes: launched.notes,
+            readings,
+            binds_behind,
+            has_own_part: launched.has_own_part,
+            ..Self::whole(seen, Some(launched.launcher), words)
+        })
     }
 
     /// Running processes that were named, looked at from outside.
@@ -143,6 +155,7 @@ impl Group {
             notes: Vec::new(),
             readings: Vec::new(),
             binds_behind: false,
+            has_own_part: false,
         }
     }
 }

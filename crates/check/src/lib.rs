@@ -11,6 +11,7 @@
 //! * `observed_rank` what one rank or process says of itself, as it travels;
 //! * `key` what the ranks of a node have in common, `rendezvous` how they find one another there, without MPI;
 //! * `group` those that are judged together, by one of these ways;
+//! * `exec_line` where `numabench exec` puts the ranks of a line;
 //! * `node` what is said of them;
 //! * `threads` who works for a rank, and where;
 //! * `fix` the line that would put it right, `table` and `document` what is shown.
@@ -21,6 +22,7 @@
 
 pub mod document;
 mod error;
+mod exec_line;
 mod fix;
 mod group;
 mod key;

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use topo::interconnect::Interconnect;
+use topo::model::TopologySource;
 use topo::{Start, Survey, TopoError, Topology};
 
 /// A machine cannot be read.
@@ -41,6 +42,18 @@ impl Machine {
     /// The machine that is judged by.
     pub fn judged_by(&self) -> &Topology {
         self.saved.as_ref().map_or(&self.here.topology, |saved| &saved.topology)
+    }
+
+    /// What a headline calls the machine that is judged by: its host's name, of a saved one without a name that of its file.
+    pub fn judged_name(&self) -> String {
+        let topology = self.judged_by();
+        match (&topology.hostname, &topology.source) {
+            (None, TopologySource::XmlFile { path }) => {
+                let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+                name.map_or_else(|| path.clone(), |name| stats::printable::name(&name))
+            }
+            _ => topology.host(),
+        }
     }
 
     /// What lies between its GPUs and network adapters. Of this machine it is read now: only who shows the table needs it, and not each rank.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use launchers::Launcher;
 use placement::judge::{Finding, FindingKind, JobResources, Judgement, PlacementVerdict, judge};
 use placement::nic::{self, NearNic};
 use report::json::JsonError;
@@ -17,12 +18,14 @@ use crate::{document, fix};
 /// One node, judged.
 pub struct Node {
     host: String,
+    judged_name: String,
     machine: Machine,
     group: Group,
     judgement: Judgement,
     placed: PlacementVerdict,
     nics: Vec<Option<NearNic>>,
     fix: Vec<String>,
+    decided_by: Vec<String>,
     waited: Duration,
     others: Option<First>,
 }
@@ -41,6 +44,8 @@ impl Node {
         };
         let placed = if open { PlacementVerdict::Unknown } else { placed };
         let host = machine.here.topology.host();
+        let judged_name = machine.judged_name();
+        let decided_by = if placed == PlacementVerdict::Unknown { decided_by(&group) } else { Vec::new() };
         let fix = fix::lines(&fix::FixContext {
             topology,
             pool: &pool,
@@ -51,11 +56,12 @@ impl Node {
             situation: observed_rank::situation(&machine, seen),
             complete: complete && !open,
             binds_behind: group.binds_behind,
+            has_own_part: group.has_own_part,
         });
         // A line that was read in several ways is mended for all of them, or not at all.
         let fix = if group.readings.len() > 1 && !have_the_same_gpus(&group) { Vec::new() } else { fix };
         let nics = nics(&machine, seen);
-        Self { host, machine, group, judgement, placed, nics, fix, waited, others }
+        Self { host, judged_name, machine, group, judgement, placed, nics, fix, decided_by, waited, others }
     }
 
     /// How they are placed, all in all: ranks that did not come are unknown ones.
@@ -106,6 +112,8 @@ impl Node {
     fn shown(&self, threads: bool) -> NodeTable<'_> {
         NodeTable {
             host: &self.host,
+            judged_name: &self.judged_name,
+            decided_by: &self.decided_by,
             launch: &self.group.words,
             topology: self.machine.judged_by(),
             seen: &self.group.seen,
@@ -122,31 +130,59 @@ impl Node {
     }
 }
 
-/// Looks at a line in each way that a site may have it: where the verdict is not the same, it is open, and the notes say what it depends on.
+/// Looks at a line in each way that a site may have it. Where the verdict is not the same in all ways that are known, it is open, and the notes say what
+/// it depends on; where all of them are misplaced, the line is, whatever a way does whose PUs are not known.
 pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if group.readings.len() < 2 {
         return false;
     }
     let judged: Vec<PlacementVerdict> = group.readings.iter().map(|(_, seen)| judged(machine, seen).1.placed).collect();
-    let is_open = judged.iter().any(|placed| *placed != judged[0]);
-    if is_open {
-        // The table is that of the best: what is wrong in another one is not wrong for certain.
-        let best = judged.iter().zip(&group.readings).min_by_key(|(placed, _)| **placed);
-        if let Some((_, (_, seen))) = best {
-            group.seen = seen.clone();
+    let is_known = |at: usize| group.readings[at].1.iter().any(|seen| seen.running.pus.is_some());
+    let known: Vec<usize> = (0..judged.len()).filter(|at| is_known(*at)).collect();
+    let all_misplaced = !known.is_empty() && known.iter().all(|at| judged[*at] == PlacementVerdict::Misplaced);
+    if all_misplaced || judged.iter().all(|placed| *placed == judged[0]) {
+        if let Some(first) = known.first() {
+            group.seen = group.readings[*first].1.clone();
         }
-        for (placed, (assumes, seen)) in judged.iter().zip(&group.readings) {
-            let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
-            let pus: Vec<String> = pus.collect();
-            group.notes.push(format!(
-                "{} if {} (ranks from 0 on PUs {})",
-                placed.name(),
-                assumes.join(" and "),
-                pus.join("; ")
-            ));
+        return false;
+    }
+
+    // The table is that of the best: what is wrong in another one is not wrong for certain.
+    let best = judged.iter().zip(&group.readings).min_by_key(|(placed, _)| **placed);
+    if let Some((_, (_, seen))) = best {
+        group.seen = seen.clone();
+    }
+    for (placed, (assumes, seen)) in judged.iter().zip(&group.readings) {
+        let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
+        let pus: Vec<String> = pus.collect();
+        let condition =
+            if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
+        let where_to = match pus.as_slice() {
+            [] => "PUs not known".to_owned(),
+            pus => format!("ranks from 0 on PUs {}", pus.join("; ")),
+        };
+        let note = format!("{} {condition} ({where_to})", placed.name());
+        if !group.notes.contains(&note) {
+            group.notes.push(note);
         }
     }
-    is_open
+    true
+}
+
+/// What would decide a line of which the verdict is unknown.
+fn decided_by(group: &Group) -> Vec<String> {
+    let Some(launcher) = group.launcher.filter(|_| group.seen.iter().any(ObservedRank::is_of_line)) else {
+        return Vec::new();
+    };
+    let is_open = group.readings.len() > 1;
+    let mut all = Vec::new();
+    if launcher == Launcher::Srun && is_open {
+        all.push("the site's settings: --slurm-conf FILE (slurm.conf, or what scontrol show node prints) and --gres-conf FILE".to_owned());
+    } else if matches!(launcher, Launcher::Mpirun | Launcher::Hydra) && is_open {
+        all.push("the version of the MPI whose launcher it is".to_owned());
+    }
+    all.push(format!("the launch itself, with numabench check -- before the program ({})", launcher.name()));
+    all
 }
 
 /// Whether the ranks have the same GPUs in all readings, so that one fix serves all.

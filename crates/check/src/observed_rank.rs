@@ -91,6 +91,8 @@ impl ObservedRank {
         let cgroup =
             Cgroup { pus: None, nodes: None, source: None, reason: not_run(), memory_bytes: None, memory_source: None };
         let own = rank.pus.clone().unwrap_or_default();
+        let is_asked = |index: usize| rank.asked_gpus.as_ref().is_none_or(|asked| asked.contains(&index));
+        let pool_gpus = topology.gpus.iter().enumerate().filter(|(index, _)| is_asked(*index)).map(|(_, gpu)| gpu.pci);
         let running = Running {
             pid: u32::try_from(rank.rank).unwrap_or_default(),
             program: None,
@@ -107,7 +109,7 @@ impl ObservedRank {
             running,
             // What `place` plans in; what this process was only bound away from is not offered, and not refused either.
             pool_pus: topology.allowed.pus.or(&own.and(&topology.allowed.cpuset())),
-            pool_gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
+            pool_gpus: pool_gpus.collect(),
             threads: ProcessThreads::default(),
             nic_variables: BTreeMap::new(),
             omp_threads: None,

@@ -10,17 +10,19 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
 use launchers::{Dialect, Situation, Starter, command, say};
 use placement::judge::PlacementVerdict;
-use placement::{Ask, NodePlaces, recommend};
+use placement::{Ask, NodePlaces, Strategy, recommend};
+use topo::Topology;
 
 use crate::CheckError;
 use crate::group::Group;
 use crate::machine::Machine;
-use crate::node::{judged, settle};
+use crate::node::{Node, judged, settle};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -79,7 +81,9 @@ fn numbers(machine: &Machine) -> Vec<usize> {
 fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let (topology, situation, ranks) = (machine.judged_by(), Situation::default(), places.places.len());
     let mut all = Vec::new();
-    for starter in Starter::ALL {
+    // Exec makes the plan of the node anew for each rank.
+    let of_starters = |starter: &Starter| ranks <= MANY / 4 || is_every_count() || *starter == Starter::Srun;
+    for starter in Starter::ALL.into_iter().filter(of_starters) {
         all.push(command(topology, places, starter, &situation, "", None).text.replace("PROGRAM", "./app"));
     }
     for dialect in Dialect::ALL {
@@ -87,8 +91,10 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
         match dialect {
             // Where a rank has no GPU it is empty, and says why.
             _ if text.is_empty() => {}
-            Dialect::SrunMapCpu | Dialect::SrunMaskCpu => all.push(format!("srun -N1 -n{ranks} {text} ./app")),
-            Dialect::GpuBind => all.push(format!("srun -N1 -n{ranks} --exclusive {text} ./app")),
+            Dialect::SrunMapCpu | Dialect::SrunMaskCpu => {
+                all.push(format!("srun -N1 -n{ranks} --overcommit {text} ./app"))
+            }
+            Dialect::GpuBind => all.push(format!("srun -N1 -n{ranks} --overcommit {text} ./app")),
             Dialect::OpenMpi => {
                 let file = folder.join("numabench.rankfile");
                 let body = text.lines().filter(|line| line.starts_with("rank ")).collect::<Vec<_>>().join("\n");
@@ -103,7 +109,7 @@ fn lines(machine: &Machine, places: &NodePlaces, folder: &Path) -> Result<Vec<St
                 let file = folder.join("place.sh");
                 std::fs::write(&file, text)?;
                 let file = file.display();
-                all.push(format!("srun -n{ranks} --cpu-bind=none --gpu-bind=none {file} ./app"));
+                all.push(format!("srun -n{ranks} --overcommit --cpu-bind=none --gpu-bind=none {file} ./app"));
                 all.push(format!("mpirun -np {ranks} --bind-to none {file} ./app"));
             }
             // A line a rank, which are judged together; the places of OpenMP are each rank's own.
@@ -199,5 +205,60 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
     let enough = if is_every_count() { 1000 } else { sum.lines / 10 };
     assert!(sum.lines > 1000 && sum.well > enough, "{} lines, {} of them well placed", sum.lines, sum.well);
     eprintln!("{} lines of {} plans of {} machines, {} well placed", sum.lines, jobs.len(), machines.len(), sum.well);
+    Ok(())
+}
+
+/// The line with what the fix says in its place: srun's option for its own, else the whole line.
+fn mended(line: &str, fix: &str) -> String {
+    let Some(option) = fix.strip_prefix("srun --cpu-bind=") else { return fix.replace("PROGRAM", "./app") };
+    let words = line.split(' ').map(|word| match word.strip_prefix("--cpu-bind=") {
+        Some(_) => format!("--cpu-bind={option}"),
+        None => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Lines that put each rank as far from its GPU as the machine allows.
+fn worst_lines(topology: &Topology, places: &NodePlaces) -> Vec<String> {
+    let ranks = places.places.len();
+    let amd = topology.gpus.iter().all(|gpu| gpu.vendor_id == topo::gpu_class::AMD);
+    let variable = if amd { "ROCR_VISIBLE_DEVICES" } else { "CUDA_VISIBLE_DEVICES" };
+    let masks = say(topology, places, Dialect::SrunMaskCpu, &Situation::default()).text;
+    let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
+    vec![
+        format!(
+            "srun -N1 -n{ranks} --gpu-bind=none {masks} bash -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID; export {variable}=$SLURM_LOCALID; exec ./app'"
+        ),
+        format!(
+            "flux run -N1 -n{ranks} --exclusive -g1 -o gpu-affinity=per-task -o cpu-affinity=\"map:{}\" env CUDA_DEVICE_ORDER=PCI_BUS_ID ./app",
+            lists.join(";")
+        ),
+    ]
+}
+
+#[test]
+fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
+    let mut fixes = 0;
+    for file in files()? {
+        let Ok(machine) = Machine::read(Some(&file)) else { continue };
+        let topology = machine.judged_by();
+        let gpus = topology.gpus.len();
+        let ask = Ask { ranks: Some(gpus), strategy: Strategy::Worst, ..Ask::default() };
+        let vendor = topology.gpus.first().map(|gpu| gpu.vendor_id);
+        let are_alike = topology.gpus.iter().all(|gpu| Some(gpu.vendor_id) == vendor);
+        let Some(places) = recommend(topology, &ask).ok().filter(|_| gpus > 0 && are_alike) else { continue };
+        for line in worst_lines(topology, &places) {
+            let group = || Group::of_line(&line, &SlurmFiles::default(), &machine);
+            let Ok(group) = group() else { continue };
+            let node = Node::judge(Machine::read(Some(&file))?, group, None, Duration::ZERO);
+            for fix in node.fix().iter().filter(|fix| !fix.contains('…')) {
+                let after = mended(&line, fix);
+                let (placed, why) = verdict(&machine, &after)?;
+                assert_eq!(placed, PlacementVerdict::Well, "{}: {line}\n{after}: {why}", file.display());
+                fixes += 1;
+            }
+        }
+    }
+    assert!(fixes >= 20, "{fixes} fixes were tried");
     Ok(())
 }

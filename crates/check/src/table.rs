@@ -14,8 +14,12 @@ use crate::threads;
 
 /// What is shown of a node.
 pub struct NodeTable<'s> {
-    /// Its name.
+    /// The name of the host that the check ran on.
     pub host: &'s str,
+    /// The name of the machine that is judged by.
+    pub judged_name: &'s str,
+    /// What would decide an unknown verdict.
+    pub decided_by: &'s [String],
     /// What started the ranks, and in which job, in words.
     pub launch: &'s str,
     /// The machine that it is judged by.
@@ -69,10 +73,13 @@ pub fn table(shown: &NodeTable<'_>) -> String {
         1 => "; 1 rank is told to use an adapter that is not the near one".to_owned(),
         several => format!("; {several} ranks are told to use adapters that are not the near ones"),
     };
-    let mut text = format!("{}: {found}{elsewhere}\n", shown.host);
+    let mut text = format!("{}: {found}{elsewhere}\n", shown.judged_name);
     for fix in shown.fix {
         // What has several lines stands by itself, so that it can be pasted.
         line(&mut text, &format!("fix:{}{fix}", if fix.contains('\n') { '\n' } else { ' ' }));
+    }
+    for what in shown.decided_by {
+        line(&mut text, &format!("to decide it: {what}"));
     }
     line(&mut text, &format!("judged: {}", shown.launch));
     if let TopologySource::XmlFile { path } = &shown.topology.source {
@@ -253,16 +260,43 @@ fn findings(text: &mut String, shown: &NodeTable<'_>) {
         by_kind.entry((std::cmp::Reverse(finding.weight), finding.kind)).or_default().push(finding);
     }
     for ((weight, _), alike) in by_kind {
+        let alike = folded(shown, &alike);
         let word = if weight.0 == PlacementVerdict::Well { "note" } else { weight.0.name() };
         let most = if alike.len() > ROWS { ALIKE } else { alike.len() };
         let (first, rest) = alike.split_at(most);
-        first.iter().for_each(|finding| line(text, &format!("{word}: {}", finding.text)));
-        let ranks = rest.iter().flat_map(|finding| &finding.ranks).filter_map(|rank| u32::try_from(*rank).ok());
+        first.iter().for_each(|(finding, _)| line(text, &format!("{word}: {finding}")));
+        let ranks = rest.iter().flat_map(|(_, ranks)| ranks).filter_map(|rank| u32::try_from(*rank).ok());
         let ranks: IdSet = ranks.collect();
         if !rest.is_empty() {
             line(text, &format!("{word}: the same of {} more: ranks {ranks}", rest.len()));
         }
     }
+}
+
+/// Findings that say the same of several ranks, as one with their numbers; each with its ranks.
+fn folded(shown: &NodeTable<'_>, findings: &[&Finding]) -> Vec<(String, Vec<usize>)> {
+    const RANK: &str = "\u{0}";
+    let mut all: Vec<(String, Vec<usize>)> = Vec::new();
+    for finding in findings {
+        // One that speaks of several ranks, or of several numbers, is its own.
+        let name = match finding.ranks.as_slice() {
+            [rank] => shown.seen[*rank].name(),
+            _ => RANK.to_owned(),
+        };
+        let pattern = finding.text.replace(&name, RANK);
+        match all.iter_mut().find(|(known, _)| *known == pattern) {
+            Some((_, ranks)) => ranks.extend(&finding.ranks),
+            None => all.push((pattern, finding.ranks.clone())),
+        }
+    }
+    let names = |ranks: &[usize]| match ranks {
+        [rank] => shown.seen[*rank].name(),
+        ranks => {
+            let number = |rank: &usize| u32::try_from(shown.seen[*rank].rank.unwrap_or(*rank)).ok();
+            format!("each of ranks {}", ranks.iter().filter_map(number).collect::<IdSet>())
+        }
+    };
+    all.into_iter().map(|(pattern, ranks)| (pattern.replace(RANK, &names(&ranks)), ranks)).collect()
 }
 
 fn line(text: &mut String, line: &str) {

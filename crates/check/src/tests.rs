@@ -77,6 +77,7 @@ fn fix(seen: &[ObservedRank], launcher: Option<Launcher>, situation: Situation) 
         situation,
         complete: true,
         binds_behind: false,
+        has_own_part: false,
     })
 }
 
@@ -92,7 +93,10 @@ fn each_launcher_gets_its_own_words() {
     assert_eq!(of(Launcher::Srun), "srun --cpu-bind=map_cpu:4,0");
     assert_eq!(of(Launcher::Hydra), "mpiexec -n 2 -bind-to user:4,0 PROGRAM");
     assert!(of(Launcher::Mpirun).contains("rank 0=n7 slot=4\nrank 1=n7 slot=0"), "{}", of(Launcher::Mpirun));
-    assert_eq!(of(Launcher::Flux), "flux run -N1 -n2 --exclusive -o cpu-affinity=\"map:4;0\" PROGRAM");
+    assert_eq!(
+        of(Launcher::Flux),
+        "flux run -N1 -n2 --exclusive -o gpu-affinity=\"map:0;2\" -o cpu-affinity=\"map:4;0\" PROGRAM"
+    );
     assert_eq!(of(Launcher::Pals), "mpiexec -n 2 --ppn 2 --cpu-bind list:4:0 PROGRAM");
     assert_eq!(of(Launcher::Jsrun), "jsrun --bind none … numabench exec -- PROGRAM");
     assert_eq!(of(Launcher::Torchrun), "torchrun … --no-python numabench exec -- python3 PROGRAM");
@@ -129,6 +133,8 @@ fn the_table_has_a_row_a_rank_what_was_found_the_sum_and_the_fix() {
     assert!(judgement.findings.iter().all(|finding| finding.kind == FindingKind::FarFromGpu));
     let shown = NodeTable {
         host: "n7",
+        judged_name: "n7",
+        decided_by: &[],
         launch: "2 ranks of srun here",
         topology: &topology,
         seen: &seen,
@@ -163,6 +169,8 @@ fn table_of(
     let complete = missing.is_empty();
     table(&NodeTable {
         host: "n7",
+        judged_name: "n7",
+        decided_by: &[],
         launch: "processes looked at from outside",
         topology: &topology,
         seen,
@@ -269,6 +277,8 @@ fn of_many_ranks_the_wrong_ones_have_rows_and_the_others_are_one_line() {
         .for_each(|(_, rank)| rank.placed = PlacementVerdict::Well);
     let shown = NodeTable {
         host: "n7",
+        judged_name: "n7",
+        decided_by: &[],
         launch: "256 ranks of srun here",
         topology: &topology,
         seen: &seen,

@@ -143,11 +143,23 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
 
 /// The line with the option of the fix, and without its own of that name: srun takes the last.
 fn mended(line: &str, fix: &str) -> String {
+    let (fix, has_remark) = fix.split_once(" (").map_or((fix, false), |(fix, _)| (fix, true));
     let option = fix.trim_start_matches("srun ");
+    let is_size =
+        |word: &str| word.strip_prefix("-c").is_some_and(|count| count.starts_with(|c: char| c.is_ascii_digit()));
     let name = option.split('=').next().unwrap_or_default();
     let variable = format!("SLURM_{}=", name.trim_start_matches('-').to_ascii_uppercase().replace('-', "_"));
-    let own = |word: &&str| !word.starts_with(&format!("{name}=")) && !word.starts_with(&variable);
-    let (before, after) = line.split_once("srun ").unwrap_or(("", line));
+    // Not bash's -c, behind which stands no number.
+    let mut line = line.replace(" --cpus-per-task=", " -c").replace(" --cpus-per-task ", " -c");
+    for digit in '0'..='9' {
+        line = line.replace(&format!(" -c {digit}"), &format!(" -c{digit}"));
+    }
+    let own = |word: &&str| {
+        !(has_remark && (is_size(word) || matches!(*word, "--exact" | "--exclusive")))
+            && !word.starts_with(&format!("{name}="))
+            && !word.starts_with(&variable)
+    };
+    let (before, after) = line.split_once("srun ").unwrap_or(("", line.as_str()));
     let kept = |text: &str| text.split(' ').filter(own).collect::<Vec<_>>().join(" ");
     format!("{} srun {option} {}", kept(before), kept(after))
 }

@@ -44,7 +44,7 @@ fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
     assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
     let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), SlurmFiles::default())));
     assert!(matches!(
-        line("srun -n2 --cpu-bind=none numabench exec -- a.out"),
+        line("srun -n2 --cpu-bind=none numabench exec --print -- a.out"),
         Some(CheckError::Line(LineError::NotSaid(_)))
     ));
     assert!(matches!(line("srun -n two a.out"), Some(CheckError::Line(LineError::Value { .. }))));

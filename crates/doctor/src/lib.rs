@@ -12,6 +12,8 @@ mod diagnosis;
 pub mod facts;
 mod judge;
 
+use std::time::Duration;
+
 use engine::placing_calls;
 use report::doctor::{Check, State};
 use topo::Survey;
@@ -23,13 +25,24 @@ pub use diagnosis::{Diagnosis, answer};
 pub use facts::{FactSources, SystemFacts};
 pub use judge::checks;
 
+/// How long it is looked whose memory lies in a GPU's: a look at a node takes a few hundredths of a second.
+const PATIENCE: Duration = Duration::from_millis(30);
+
 /// Looks at this machine, with `survey` as what belongs together: this machine's, or that of a saved file.
 pub fn look(survey: &Survey) -> Vec<Check> {
     let root = FsRoot::default();
     let variable = |name: &str| std::env::var(name).ok();
     let has_nvidia = survey.topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
     let nvidia = has_nvidia.then(topo::nvidia_health);
-    checks(&SystemFacts::read(FactSources { survey, root: &root, variable: &variable, nvidia, calls: placing_calls() }))
+    let calls = placing_calls();
+    checks(&SystemFacts::read(FactSources {
+        survey,
+        root: &root,
+        variable: &variable,
+        nvidia,
+        calls,
+        patience: PATIENCE,
+    }))
 }
 
 /// What the machine as it is saved says by itself.

@@ -3,6 +3,8 @@
 //! Alone, ranks take turns and nobody else moves. Together, they agree on a start by the clock (a barrier's wake-ups are too
 //! uneven), and nobody allocates or verifies while a latch holds. Every rank passes every barrier, well or not.
 
+use std::hint;
+
 use ranks::{Aborted, Ranks, Solo};
 use stats::sample::Block;
 use stats::stage::Stage;
@@ -13,7 +15,7 @@ use crate::clock;
 use crate::common_window::{Timeline, Window, counted};
 use crate::config::{Amount, fixed_blocks};
 use crate::failure::Failure;
-use crate::measure::{self, Company, Effort};
+use crate::measure::{self, Company, Effort, LONGEST_SHARED_NS, SHARED_NS};
 use crate::measured::Measured;
 use crate::observed_placement::ObservedPlacement;
 use crate::rank::{Pace, Rank, Ready, Warmth};
@@ -21,21 +23,33 @@ use crate::sample::{BlockDetail, Sample, Trouble};
 use crate::timing::{Lanes, Timing};
 use crate::work::Work;
 
-/// Between agreeing on a start and the start itself: longer than it takes the last thread to wake up.
+/// Between agreeing on a start and the start itself: longer than it takes the last thread of most machines to
+/// wake up.
 const START_MARGIN_NS: u64 = 500_000;
+/// Where that was too short, the start is when the last one is awake, or this much later: one that is gone
+/// keeps nobody waiting. (A host that
+/// takes a seventh to a third of the time of 64 virtual CPUs starts them 6 to 16 ms apart.)
+const AWAKE_NS: u64 = 20_000_000;
+/// How often a rank that is awake looks for the others before it lets another thread of its PU go on.
+const LOOKS: u32 = 1 << 10;
+/// A block of ranks at once lasts so many times as long as they started apart (2 %).
+const TIMES_SKEW: f64 = 50.0;
+/// A block of which less was common to all ranks measured something else than was asked.
+pub const LEAST_OVERLAP: f64 = 0.95;
 /// Rounds before a case's very first block, and the time they may take: links and clocks wake up. On later allocations the one
 /// round that does not count is enough.
 const WARM_ROUNDS: u64 = 10;
 const WARM_NS: u64 = 10_000_000;
 
 const IMPOSSIBLE: &str = "the clock that timed the block gave times that cannot be: no numbers, before the start, or later than now: \
-                          try the other clock (--timing host)";
+                          `numabench pingpong --timing host` has the host's clock";
 const NEVER_AT_ONCE: &str = "this rank ended no whole round while all ranks (and both directions) were at work: \
                              the device or driver served them one after the other";
 
 impl Rank {
     /// One block of one case, by all its ranks at once or one after the other; a rank that is `out` of it lets its turn pass.
-    /// `None` for a rank that takes no part in the case.
+    /// `None` for a rank that takes no part in the case. Whether a rank has seen a signal comes with the
+    /// block's last wait: each wait wakes all threads of a node.
     pub(crate) fn block(
         &self,
         ready: &mut Result<Ready, Failure>,
@@ -43,7 +57,7 @@ impl Rank {
         case: &Case,
         pass: u64,
         out: bool,
-    ) -> Result<Option<Result<Measured, Trouble>>, Aborted> {
+    ) -> Result<(Option<Result<Measured, Trouble>>, bool), Aborted> {
         let member = case.has(self.worker.rank);
         let mut mine = match (ready.as_mut(), before) {
             (Ok(ready), Ok(_)) => Ok(ready),
@@ -51,9 +65,10 @@ impl Rank {
             (_, Err(trouble)) => Err(trouble.clone()),
         };
         if case.order == Order::Simultaneous {
-            let outcome = self.together(mine, case, pass, member)?;
-            return Ok(member.then_some(outcome));
+            let (outcome, interrupted) = self.together(mine, case, pass, member)?;
+            return Ok((member.then_some(outcome), interrupted));
         }
+        let mut interrupted = false;
         let mut outcome = Err(Trouble::Skipped("its turn did not come".to_owned()));
         for turn in self.members_here(case) {
             if turn == self.group.rank() && !out {
@@ -62,9 +77,9 @@ impl Rank {
                     Err(trouble) => Err(trouble.clone()),
                 };
             }
-            self.group.barrier()?;
+            interrupted |= self.interrupted_by_anyone()?;
         }
-        Ok(member.then_some(outcome))
+        Ok((member.then_some(outcome), interrupted))
     }
 
     /// The places in this node's group of the ranks that take part in a case: everyone goes through the same ones.
@@ -86,7 +101,7 @@ impl Rank {
         case: &Case,
         pass: u64,
         member: bool,
-    ) -> Result<Result<Measured, Trouble>, Aborted> {
+    ) -> Result<(Result<Measured, Trouble>, bool), Aborted> {
         let group = &*self.group;
         let others = self.members_here(case).count() > 1;
         let warming = if member {
@@ -107,10 +122,12 @@ impl Rank {
         let start = group.max(clock::now_ns())? + START_MARGIN_NS;
         let timed = match &mut turn {
             Ok(turn) => {
-                clock::spin_until(start);
+                start_awake(group, start);
                 turn.time(group)
             }
             Err(trouble) => {
+                // Once for the start, once for the rounds.
+                group.arrive();
                 group.arrive();
                 Err(trouble.clone())
             }
@@ -124,8 +141,8 @@ impl Rank {
             _ => Err(Trouble::AnotherFailed),
         };
         // Verifying uses the device too: nobody begins the next block while somebody still does.
-        group.barrier()?;
-        Ok(outcome)
+        let interrupted = self.interrupted_by_anyone()?;
+        Ok((outcome, interrupted))
     }
 
     /// Collective: the common window of all ranks that measured; `others`: they are several. A minimum is the complement of a maximum.
@@ -209,12 +226,12 @@ impl<'a> Warming<'a> {
         }
         *warmth = Warmth::Warm { round_ns: latest };
         let company = match work.lanes() {
-            _ if shared => Company::Ranks,
+            _ if shared => Company::Ranks { lasting_ns: pace.lasting_ns.unwrap_or(SHARED_NS) },
             Lanes::Two => Company::Lanes { apart: pace.lanes_apart },
             Lanes::One => Company::None,
         };
         let alone = earlier.map_or(latest, |earlier| earlier.min(latest));
-        let estimate = pace.among_others_ns.filter(|_| company == Company::Ranks).unwrap_or(alone);
+        let estimate = pace.among_others_ns.filter(|_| shared).unwrap_or(alone);
         let fixed = rank.fixed_rounds(pass);
         let fixed = work.rounds_at_most().map(|most| fixed.map_or(most, |fixed| fixed.min(most))).or(fixed);
         let effort = Effort::new(work.timing(), estimate, company, fixed);
@@ -268,9 +285,13 @@ impl Turn<'_> {
             if rank.config.verify { Some(clock::timed(&mut spent.verify_ns, || work.verify())?) } else { None };
         pace.lanes_apart = timeline.lanes_apart();
         let rounds = effort.rounds * work.rounds_a_call().max(1);
-        let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds)
-            .map(|block| Block { allocation, ..block })
-            .ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
+        let block = counted(timeline, window, work.lanes(), work.bytes_a_round(), rounds);
+        if let Some(window) = together {
+            let apart = block.is_none() || window.overlap() < LEAST_OVERLAP;
+            pace.lasting_ns = Some(next_lasting(pace.lasting_ns.unwrap_or(SHARED_NS), window.skew_ns(), apart));
+        }
+        let block = block.ok_or_else(|| Trouble::NotAtOnce(NEVER_AT_ONCE.to_owned()))?;
+        let block = Block { allocation, ..block };
         if together.is_some() {
             let a_call = f64::from(work.rounds_a_call().max(1));
             pace.among_others_ns = stats::interval::median(&block.round_ns).map(|round_ns| round_ns * a_call);
@@ -283,6 +304,40 @@ impl Turn<'_> {
             verified_bytes,
             told,
         })
+    }
+}
+
+/// Why ranks were not at once.
+pub fn too_little_overlap(overlap: f64) -> String {
+    let [percent, least] = [overlap, LEAST_OVERLAP].map(|part| part * 100.0);
+    format!("all ranks were at work in only {percent:.1} % of the time, {least:.0} % are needed")
+}
+
+/// How long the next block of ranks at once lasts: so long that they start within 2 % of it of each other,
+/// and twice as long as the last one where they were
+/// `apart` in it.
+fn next_lasting(last_ns: f64, skew_ns: f64, apart: bool) -> f64 {
+    let again = if apart { 2.0 * last_ns } else { last_ns / 2.0 };
+    again.max(TIMES_SKEW * skew_ns).clamp(SHARED_NS, LONGEST_SHARED_NS)
+}
+
+/// Awaits a start that was agreed on, awake, until every rank is: waking up takes as long as the host lets
+/// it, and a rank that is not awake has not started.
+fn start_awake(group: &dyn Ranks, start_ns: u64) {
+    group.arrive();
+    let mut looks = 0_u32;
+    loop {
+        let now = clock::now_ns();
+        if (now >= start_ns && group.all_arrived()) || now >= start_ns + AWAKE_NS {
+            return;
+        }
+        looks += 1;
+        if looks.is_multiple_of(LOOKS) {
+            // Ranks that share a PU wait for each other here.
+            std::thread::yield_now();
+        } else {
+            hint::spin_loop();
+        }
     }
 }
 
@@ -322,4 +377,18 @@ fn timed_round(work: &mut dyn Work) -> Result<f64, Failure> {
     let start = clock::now_ns();
     work.round()?;
     Ok((clock::now_ns() - start) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_longer_after_one_in_which_ranks_were_apart_and_as_short_as_usual_again_later() {
+        assert_eq!(next_lasting(SHARED_NS, 400.0, false), SHARED_NS, "microseconds apart");
+        assert_eq!(next_lasting(SHARED_NS, 600e3, false), 30e6, "2 % of it");
+        assert_eq!(next_lasting(SHARED_NS, 13e6, false), LONGEST_SHARED_NS);
+        assert_eq!(next_lasting(SHARED_NS, 0.0, true), 2.0 * SHARED_NS);
+        assert_eq!(next_lasting(LONGEST_SHARED_NS, 0.0, false), LONGEST_SHARED_NS / 2.0);
+    }
 }

@@ -12,8 +12,12 @@
 //! half and three quarters of the others' time there; both ways at once by kernels came to 4 % less with the first of three rounds than with six.
 //!
 //! A rank's rate is its whole rounds in the window over the time from the first one's start to the last one's end, so that a round
-//! cut by the window's edge biases nothing. A rank that has its rounds goes on until all have theirs; so the time that matters ends when the
-//! last rank has its rounds, and how much of that time was common to all is published as the overlap.
+//! cut by the window's edge biases nothing. A rank that has its rounds goes on until all have theirs; so the
+//! time that matters begins with the last start and ends
+//! when the last rank has its rounds, and how much of that time was common to all is published as the
+//! overlap. What earlier ranks did before the last
+//! start counts for nothing and against nothing: a host that does not run all of its virtual CPUs at once
+//! starts ranks milliseconds apart.
 
 use stats::sample::Block;
 
@@ -95,11 +99,12 @@ impl Timeline {
 }
 
 impl Window {
-    /// The share of the time until the last rank had its rounds in which all ranks were at work, 0..=1.
+    /// The share of the time from the last start until the last rank had its rounds in which all ranks were
+    /// at work, 0..=1.
     pub(crate) fn overlap(&self) -> f64 {
         let together = self.earliest_end_ns.min(self.latest_needed_ns);
         let common = together.saturating_sub(self.latest_start_ns) as f64;
-        let whole = self.latest_needed_ns.saturating_sub(self.earliest_start_ns) as f64;
+        let whole = self.latest_needed_ns.saturating_sub(self.latest_start_ns) as f64;
         if whole > 0.0 { common / whole } else { 0.0 }
     }
 
@@ -199,7 +204,7 @@ mod tests {
         assert_eq!(block, Some((vec![5.0; 3], 30.0, 3 * 2 * 8 * 2)), "each mark ends two copies of 10 ns");
         let block = counted(&b, &window, Lanes::One, 16.0, 2);
         assert_eq!(block.map(|b| (b.round_ns.len(), b.elapsed_ns)), Some((1, 20.0)));
-        assert_eq!(window.overlap(), 35.0 / 45.0);
+        assert_eq!(window.overlap(), 35.0 / 40.0);
     }
 
     #[test]

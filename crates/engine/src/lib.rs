@@ -15,6 +15,7 @@
 //!   thread (`worker`) each; `rank` is one rank from bind to end, `block` what it does between two barriers, `measured` what it keeps; `state` is what there is so far;
 //! * `bound`, `placed_memory`, `observed_placement` put a rank where it belongs and look whether it is there;
 //! * `measure` is the timed region; `timing` how it is timed; `common_window` what of it counts;
+//! * `host_share` how many of its virtual CPUs the host runs at a time;
 //! * `placing_calls` whether a container lets the kernel's calls (crate `sys`); `clock` the node's clock; `abandoned` whether a thread was left in a call that does not return.
 //!
 //! Left out: what is timed (pingpong and the other kinds), statistics (stats), where ranks go (placement), words for users.
@@ -32,6 +33,7 @@ mod config;
 mod failure;
 mod follow;
 mod heartbeat;
+mod host_share;
 mod lead;
 mod measure;
 mod measured;
@@ -53,16 +55,18 @@ mod worker;
 mod workers;
 
 pub use abandoned::{abandon, is_abandoned};
+pub use block::{LEAST_OVERLAP, too_little_overlap};
 pub use bound::Bound;
 pub use case::{Case, Order};
 pub use combined_suite::{Joined, PartCase};
 pub use config::{Amount, EngineConfig, MAX_ROUNDS, fixed_blocks};
 pub use failure::Failure;
 pub use follow::{Followed, follow};
+pub use host_share::{CpuTime, HostShare, host_share};
 pub use lead::{Journal, dismiss, lead};
 pub use observed_placement::{DevicePages, ObservedPlacement, PageCheck, PagesPerNode};
 pub use placed_memory::{Helpers, PlacedMemory, PlacingRules, no_memory, with_memory_policy};
-pub use placing_calls::{PlacingCalls, placing_calls};
+pub use placing_calls::{CallFailure, PlacingCalls, placing_calls};
 pub use sample::{BlockDetail, Sample, SoFar, Trouble};
 pub use schedule::allocation;
 pub use state::{RankCase, RankState, RunEnd, RunState};

@@ -34,7 +34,11 @@ const LANES_NS: f64 = 2.0 * BLOCK_NS;
 /// Marks of ranks that share the machine, at least: the first round of each does not count (`common_window`).
 const SHARED_MARKS: usize = 3;
 /// Ranks that share the machine do so for at least this long: that they started microseconds apart is then below 0.1 %.
-const SHARED_NS: f64 = 20e6;
+pub(crate) const SHARED_NS: f64 = 20e6;
+/// And at most so long, however far apart they start: what is before the last start does not count, and each
+/// rank has its rounds after it, so that longer
+/// blocks only have more in them and take their time.
+pub(crate) const LONGEST_SHARED_NS: f64 = 2.5 * SHARED_NS;
 /// How far ahead the queue is filled while it runs: long enough to survive a scheduler's tick, short enough to stop soon.
 const AHEAD_NS: f64 = 500e3;
 /// A rank goes on for others that are up to so many times slower.
@@ -49,8 +53,8 @@ pub(crate) enum Company {
     None,
     /// One rank with two lanes; how many times as long as the other's the slower one's rounds took last.
     Lanes { apart: Option<f64> },
-    /// Several ranks of this node.
-    Ranks,
+    /// Several ranks of this node, for at least this long.
+    Ranks { lasting_ns: f64 },
 }
 
 /// How much one block takes.
@@ -79,7 +83,7 @@ impl Effort {
         let (least, lasting) = match company {
             Company::None => (1, BLOCK_NS),
             Company::Lanes { apart } => (apart.map_or(LANES_MARKS, lanes_marks), LANES_NS),
-            Company::Ranks => (SHARED_MARKS, SHARED_NS),
+            Company::Ranks { lasting_ns } => (SHARED_MARKS, lasting_ns),
         };
         let enough = (lasting / lasts).ceil() as usize;
         let marks = fixed.unwrap_or(enough).max(least);
@@ -230,6 +234,8 @@ fn device_timed(
 mod tests {
     use super::*;
 
+    const SHARED: Company = Company::Ranks { lasting_ns: SHARED_NS };
+
     #[test]
     fn a_block_lasts_four_milliseconds_by_more_rounds_not_by_larger_ones() {
         let effort = Effort::new(Timing::Host, 14_000.0, Company::None, None);
@@ -248,10 +254,12 @@ mod tests {
 
     #[test]
     fn ranks_that_share_the_machine_run_long_enough_to_be_together() {
-        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Ranks, None).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 6_700_000.0, SHARED, None).marks, SHARED_MARKS);
         assert_eq!(Effort::new(Timing::Device, 6_700_000.0, Company::Lanes { apart: None }, None).marks, LANES_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 100_000.0, Company::Ranks, None).marks, 200);
+        assert_eq!(Effort::new(Timing::Device, 100_000.0, SHARED, None).marks, 200);
         assert_eq!(Effort::new(Timing::Host, 3_700_000.0, Company::None, None).marks, 2);
+        let longer = Company::Ranks { lasting_ns: LONGEST_SHARED_NS };
+        assert_eq!(Effort::new(Timing::Host, 2_000_000.0, longer, None).marks, 25);
     }
 
     #[test]
@@ -267,7 +275,7 @@ mod tests {
     fn a_fixed_count_is_that_count() {
         let effort = Effort::new(Timing::Device, 10_000.0, Company::None, Some(17));
         assert_eq!((effort.marks, effort.rounds), (17, 1));
-        assert_eq!(Effort::new(Timing::Device, 10_000.0, Company::Ranks, Some(3)).marks, SHARED_MARKS);
-        assert_eq!(Effort::new(Timing::Device, 10_000.0, Company::Ranks, Some(100)).marks, 100);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, SHARED, Some(3)).marks, SHARED_MARKS);
+        assert_eq!(Effort::new(Timing::Device, 10_000.0, SHARED, Some(100)).marks, 100);
     }
 }

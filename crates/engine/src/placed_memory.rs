@@ -86,13 +86,13 @@ impl PlacedMemory {
     /// # Errors
     /// The kernel refused a step.
     pub fn new(_by: &Bound, len: usize, node: u32, rules: &PlacingRules) -> Result<Self, Failure> {
-        let small = "ask for a smaller --size or for fewer ranks";
+        let small = "ask for less memory or for fewer ranks";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel built without huge pages answers EINVAL; then there are none, on or off.
         match mapping.advise_huge_pages(rules.huge_pages) {
             Err(e) if e.raw_os_error() != Some(libc::EINVAL) => {
-                return Err(Failure::system(Stage::Allocate, "madvise", &e, "try --huge-pages off"));
+                return Err(Failure::system(Stage::Allocate, "madvise", &e, "forbid it huge pages"));
             }
             _ => {}
         }
@@ -112,7 +112,7 @@ impl PlacedMemory {
     /// # Errors
     /// The kernel has no such memory.
     pub fn untouched(len: usize, huge_pages: bool) -> Result<Self, Failure> {
-        let small = "ask for a smaller --size";
+        let small = "ask for less memory";
         let mapping = Mapping::new(len, Reserve::Never);
         let mapping = mapping.map_err(|e| Failure::system(Stage::Allocate, "mmap", &e, small))?;
         // A kernel without huge pages refuses; then there are none.
@@ -156,7 +156,9 @@ pub fn no_memory() -> Failure {
     Failure::new(Stage::Allocate, "no memory was made")
 }
 
-/// Runs `allocate` with the calling thread's memory policy bound to `node`: for memory that a driver allocates itself.
+/// Runs `allocate` with the calling thread's memory policy bound to `node`: for memory that a driver
+/// allocates itself. Afterwards the policy is what it was before:
+/// `numactl`'s, where that started the process.
 ///
 /// # Errors
 /// The kernel refused the policy, or `allocate` failed.
@@ -166,6 +168,8 @@ pub fn with_memory_policy<T>(
     one_node: bool,
     allocate: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    // Who may not ask for the policy may not set it either.
+    let before = sys::policy::get();
     if let Err(error) = sys::policy::set(Some(&IdSet::from_iter([node]))) {
         if !(one_node && refused(&error)) {
             return Err(Failure::system(Stage::Allocate, "set_mempolicy", &error, &remedy(node, &error)));
@@ -173,9 +177,9 @@ pub fn with_memory_policy<T>(
         return allocate();
     }
     let result = allocate();
-    let lifted = sys::policy::set(None);
-    lifted.map_err(|e| {
-        Failure::system(Stage::Allocate, "set_mempolicy", &e, "the thread's memory policy could not be lifted")
+    let restored = before.map_or_else(|_| sys::policy::set(None), |policy| sys::policy::restore(&policy));
+    restored.map_err(|e| {
+        Failure::system(Stage::Allocate, "set_mempolicy", &e, "the thread's memory policy could not be restored")
     })?;
     result
 }
@@ -195,6 +199,28 @@ fn remedy(node: u32, error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a test says what it leaves out")]
+    fn the_policy_that_a_thread_had_is_there_again_after_a_driver_has_allocated() -> Result<(), Failure> {
+        let pu = sys::affinity::current_pu().map_err(|e| Failure::system(Stage::Bind, "getcpu", &e, ""))?;
+        thread::spawn(move || {
+            let bound = Bound::to(pu)?;
+            let node = IdSet::from_iter([0]);
+            // As `numactl --membind=0` has it.
+            if let Err(error) = sys::policy::set(Some(&node)) {
+                println!("SKIPPED memory policies are not allowed here: {error}");
+                return Ok(());
+            }
+            let read = || sys::policy::get().map_err(|e| Failure::system(Stage::Allocate, "get_mempolicy", &e, ""));
+            let before = read()?;
+            with_memory_policy(&bound, 0, false, || Ok(()))?;
+            assert_eq!(read()?, before);
+            Ok(())
+        })
+        .join()
+        .unwrap_or_else(|_| Err(Failure::new(Stage::Allocate, "the thread panicked")))
+    }
 
     #[test]
     fn placed_memory_is_as_long_as_asked_and_writable_to_its_last_byte() -> Result<(), Failure> {

@@ -9,11 +9,25 @@ use crate::observed_placement::PagesPerNode;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacingCalls {
     /// sched_setaffinity(2).
-    pub affinity: Result<(), String>,
+    pub affinity: Result<(), CallFailure>,
     /// set_mempolicy(2).
-    pub memory_policy: Result<(), String>,
+    pub memory_policy: Result<(), CallFailure>,
     /// Where a page lies: the call that answered.
-    pub page_nodes: Result<&'static str, String>,
+    pub page_nodes: Result<&'static str, CallFailure>,
+}
+
+/// Why a call did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallFailure {
+    /// The kernel refused it, with this word.
+    Refused(String),
+    /// It could not be asked, for this reason.
+    NotAsked(String),
+}
+
+/// The kernel's word, where it refused a call.
+fn refused(error: std::io::Error) -> CallFailure {
+    CallFailure::Refused(error.to_string())
 }
 
 /// Asks.
@@ -21,17 +35,17 @@ pub fn placing_calls() -> PlacingCalls {
     let asked = std::thread::Builder::new().spawn(|| {
         let page = 0_u8;
         PlacingCalls {
-            affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(|error| error.to_string()),
-            memory_policy: sys::policy::set(None).map_err(|error| error.to_string()),
+            affinity: sys::affinity::get().and_then(|own| sys::affinity::set(&own)).map_err(refused),
+            memory_policy: sys::policy::set(None).map_err(refused),
             page_nodes: match sys::policy::page_nodes(&[&raw const page]) {
                 Ok(_) => Ok(PagesPerNode::source()),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(refused(error)),
             },
         }
     });
     let not_asked = |why: &str| {
-        let refused = || Err(why.to_owned());
-        PlacingCalls { affinity: refused(), memory_policy: refused(), page_nodes: Err(why.to_owned()) }
+        let why = || CallFailure::NotAsked(why.to_owned());
+        PlacingCalls { affinity: Err(why()), memory_policy: Err(why()), page_nodes: Err(why()) }
     };
     match asked.map(std::thread::JoinHandle::join) {
         Ok(Ok(answers)) => answers,

@@ -19,7 +19,7 @@ use crate::clock;
 use crate::common_window::Timeline;
 use crate::config::EngineConfig;
 use crate::failure::Failure;
-use crate::measured::{History, PassBlock};
+use crate::measured::{History, Measured, PassBlock};
 use crate::message::{Decision, Report};
 use crate::observed_placement::{ObservedPlacement, PageCheck};
 use crate::sample::Trouble;
@@ -80,6 +80,9 @@ pub(crate) enum Warmth {
 pub(crate) struct Pace {
     /// How long a round took in a block of several ranks.
     pub among_others_ns: Option<f64>,
+    /// How long the next block of several ranks lasts at least, where that is longer than usual: they started
+    /// far apart, or were not at once.
+    pub lasting_ns: Option<f64>,
     /// How many times as long as the other's the rounds of the slower of two lanes took.
     pub lanes_apart: Option<f64>,
 }
@@ -184,8 +187,9 @@ impl Rank {
         let mut all = Vec::new();
         // Blocks after which nobody has looked yet: those on the memory at hand.
         let mut unseen = 0;
+        let mut interrupted = self.interrupted_by_anyone()?;
         for (setup, cases) in groups {
-            if self.interrupted_by_anyone()? {
+            if interrupted {
                 break;
             }
             let member = cases.iter().any(|case| case.has(self.worker.rank));
@@ -196,24 +200,27 @@ impl Rank {
             let before = self.set_up(ready, setup, allocation, member);
             self.group.barrier()?;
             for case in &cases {
-                if self.interrupted_by_anyone()? {
-                    break;
-                }
-                let Some(measured) = self.block(ready, &before, case, pass, out[case.index])? else { continue };
+                let (measured, ends) = self.block(ready, &before, case, pass, out[case.index])?;
+                interrupted |= ends;
                 // A block that a signal cut short is no block, and nobody's fault. What failed or arrived wrong did so all the same.
                 let by_signal = self.interrupted.load(Ordering::Relaxed);
-                if !(by_signal
-                    && matches!(
+                let is_cut = |measured: &Result<Measured, Trouble>| {
+                    let may_be = matches!(
                         measured,
                         Ok(_) | Err(Trouble::Invalid(_) | Trouble::NotAtOnce(_) | Trouble::AnotherFailed)
-                    ))
-                {
+                    );
+                    by_signal && may_be
+                };
+                if let Some(measured) = measured.filter(|measured| !is_cut(measured)) {
                     let seen = [before.as_ref().ok().cloned(), None];
                     all.push(PassBlock { case: case.index, measured, seen });
                 }
+                if interrupted {
+                    break;
+                }
             }
             // Memory of another setup may be made next, which a driver may do only while no queue is held.
-            self.group.barrier()?;
+            interrupted |= self.interrupted_by_anyone()?;
         }
         self.prove_after(ready, &mut all[unseen..]);
         Ok(all)
@@ -231,8 +238,8 @@ impl Rank {
         keeps
     }
 
-    /// Collective: whether any rank has seen a signal, so that all leave at the same place.
-    fn interrupted_by_anyone(&self) -> Result<bool, Aborted> {
+    /// Collective: waits for all ranks; whether any has seen a signal, so that all leave at the same place.
+    pub(crate) fn interrupted_by_anyone(&self) -> Result<bool, Aborted> {
         Ok(self.group.max(u64::from(self.interrupted.load(Ordering::Relaxed)))? > 0)
     }
 

@@ -116,7 +116,20 @@ pub fn plan(
     environment: &BTreeMap<String, String>,
 ) -> Result<RankSetup, ExecError> {
     let slot = RankSlot::of(launch, asked.rank, asked.ranks)?;
-    let pool = pool(launch, start, asked.keep_cpus);
+    plan_in(slot, pool(launch, start, asked.keep_cpus), start, asked, environment)
+}
+
+/// The same for a rank whose number and PUs are known: also one that is not started, of a line that is only read.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_in(
+    slot: RankSlot,
+    pool: Pool,
+    start: &Start,
+    asked: &Asked,
+    environment: &BTreeMap<String, String>,
+) -> Result<RankSetup, ExecError> {
     let visible = VisibleGpus::of(start);
     if let Some(places) = &asked.from {
         return from_places(start, slot, pool, visible, places, asked, environment);

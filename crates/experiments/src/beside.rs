@@ -26,6 +26,7 @@ use crate::config;
 use crate::fault::Fault;
 use crate::matrix_parts::{column, node_column};
 use crate::options::ContendOptions;
+use crate::outline::engine_and_clock;
 use crate::settings;
 
 /// Copies of one rank, and threads beside them.
@@ -54,7 +55,7 @@ impl Beside {
         plan: &Plan,
     ) -> Result<Self, Fault> {
         let rank = plan.ranks.first().cloned().ok_or_else(|| Fault::usage("there is no device"))?;
-        let mut config = config::contending(args, kind)?;
+        let mut config = config::contending(args, kind, config::copy_size(topology, kind, 1))?;
         let pus = match &args.beside_cpus {
             Some(list) => {
                 allowed(topology, list)?;
@@ -73,12 +74,12 @@ impl Beside {
         let mut counts: Vec<usize> =
             std::iter::successors(Some(1), |count| Some(count * 2)).take_while(|count| *count < pus.len()).collect();
         counts.push(pus.len());
-        let range = memory_range::streamed(topology, pus.len(), pus.len());
+        let range = memory_range::streamed(topology, [&pus[..]], pus.len());
         let range = memory_range::whole(args.range.unwrap_or(range), hostmem::LINE_BYTES)?;
         let ranges = if traffic == Access::Copy { 2 } else { 1 };
         let needs = (range as u64).saturating_mul(ranges).saturating_mul(pus.len() as u64);
-        fits_on(topology, rank.memory_node, needs, |bytes| {
-            format!("the ranges of the traffic on it need {bytes}; ask for a smaller --range or fewer --beside-cpus")
+        fits_on(topology, [(rank.memory_node, needs)], |bytes| {
+            format!("the ranges of the traffic there need {bytes}; ask for a smaller --range or fewer --beside-cpus")
         })?;
         config.max_time = config::time_for(&args.measuring, counts.len() * (1 + 2 * config.directions.len()));
         let rules = PlacingRules::on(topology, config.huge_pages);
@@ -91,9 +92,12 @@ impl Beside {
         let ways: Vec<&str> = self.config.directions.iter().map(|way| way.name()).collect();
         let pus: IdSet = self.threads.iter().map(|thread| thread.pu).collect();
         format!(
-            "{}, {}, alone and beside {} threads that {} {} each on PUs {pus}",
+            "{}, {} memory, {}{}, PU {}, alone and beside {} threads that {} {} each on PUs {pus}",
             stats::units::size(self.config.largest() as u64),
+            self.config.memory.first().map_or("", |kind| kind.name()),
             ways.join(", "),
+            engine_and_clock(&self.config),
+            self.rank.pu,
             counts.join(", "),
             self.traffic.name(),
             stats::units::size(self.range as u64)

@@ -1,8 +1,10 @@
 //! Whether the memory that a run asks for is there: compared before anything is allocated, because strictly bound memory that cannot be had is a killed
 //! process and no error.
 
-use pingpong::{RunConfig, check_budget, device_bytes};
-use placement::Plan;
+use std::collections::BTreeMap;
+
+use pingpong::{RunConfig, check_budget, device_bytes, limit_text};
+use placement::{Plan, TargetId};
 use stats::units::rounded_size;
 use topo::Topology;
 
@@ -14,8 +16,7 @@ use crate::fault::Fault;
 /// # Errors
 /// It is not.
 pub fn budget(config: &RunConfig, plan: &Plan, topology: &Topology, found: &FoundPlatform) -> Result<(), Fault> {
-    let host = |node| topology.memory_bytes(node);
-    check_budget(config, plan, host, |target| device_bytes(&*found.platform, target)).map_err(Fault::usage)
+    on_node(config, plan, topology, |target| device_bytes(&*found.platform, target))
 }
 
 /// Whether the memory of a place is enough. `words`: what needs it, with what is needed, and the way out.
@@ -28,20 +29,37 @@ pub(crate) fn fits(place: &str, has: Option<u64>, needs: u64, words: impl FnOnce
     Err(Fault::usage(format!("{place} has {has}, and {}", words(&needs))))
 }
 
-/// Whether the memory of a NUMA node is enough, as [`fits`].
+/// Whether the memory of NUMA nodes is enough for what is needed of each, and the limit of this process for
+/// all of it, as [`fits`].
 ///
 /// # Errors
 /// It is not.
 pub(crate) fn fits_on(
     topology: &Topology,
-    node: u32,
-    needs: u64,
-    words: impl FnOnce(&str) -> String,
+    needs: impl IntoIterator<Item = (u32, u64)>,
+    words: impl Fn(&str) -> String,
 ) -> Result<(), Fault> {
-    fits(&format!("NUMA node {node}"), topology.memory_bytes(node), needs, words)
+    let needs: BTreeMap<u32, u64> = needs.into_iter().collect();
+    for (node, bytes) in &needs {
+        fits(&format!("NUMA node {node}"), topology.memory_bytes(*node), *bytes, &words)?;
+    }
+    let Some(limit) = topology.allowed.memory_left() else { return Ok(()) };
+    let all = needs.values().fold(0_u64, |all, bytes| all.saturating_add(*bytes));
+    fits(&limit_text(limit), Some(limit.left_bytes()), all, words)
 }
 
 /// The same as far as it is known without a driver: the nodes' memory. A plan that is only shown refuses what the run would.
 pub fn budget_untouched(config: &RunConfig, plan: &Plan, topology: &Topology) -> Result<(), Fault> {
-    check_budget(config, plan, |node| topology.memory_bytes(node), |_| None).map_err(Fault::usage)
+    on_node(config, plan, topology, |_| None)
+}
+
+/// What the ranks of a node need, by what its places have.
+pub(crate) fn on_node(
+    config: &RunConfig,
+    plan: &Plan,
+    topology: &Topology,
+    device: impl Fn(TargetId) -> Option<u64>,
+) -> Result<(), Fault> {
+    let limit = topology.allowed.memory_left();
+    check_budget(config, plan, |node| topology.memory_bytes(node), device, limit).map_err(Fault::usage)
 }

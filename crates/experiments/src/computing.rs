@@ -35,12 +35,6 @@ impl ComputingOptions {
         let refused = asked.iter().find_map(|kernel| kernel.admits(self.size).err());
         refused.map_or(Ok(asked), |refused| Err(Fault::usage(refused.to_string())))
     }
-
-    /// No GPU takes part, so no library of its vendor can.
-    fn without_vendor(&self) -> Result<(), Fault> {
-        let why = "--vendor needs a GPU, and none takes part here; leave it out to measure the cores";
-        if self.vendor { Err(Fault::usage(why)) } else { Ok(()) }
-    }
 }
 
 impl Measurement for ComputingOptions {
@@ -58,21 +52,19 @@ impl Measurement for ComputingOptions {
         let targets = chosen(self.measuring.gpus.as_ref(), targets)?;
         let columns = targets.iter().map(name_of).collect();
         let (figures, max_time) = if kind == PlatformKind::Host {
-            self.without_vendor()?;
             let kernels = ThreadKernels::new(self, rows.clone(), nodes(&targets))?;
             (kernels.figures_description(), kernels.max_time())
         } else {
             let kernels = GpuKernels::new(self, rows.clone(), targets)?;
             (kernels.figures_description(), kernels.max_time())
         };
-        Ok(Outline { source, rows, columns, figures, max_time })
+        Ok(Outline { source, rows, columns, figures, max_time, how: Vec::new() })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
         let (topology, rows) = (&survey.topology, rows(&survey.topology, self.rows));
         let targets = chosen(self.measuring.gpus.as_ref(), backends::targets(&*found.platform))?;
         if found.platform.facts().kind == PlatformKind::Host {
-            self.without_vendor()?;
             return ThreadKernels::new(self, rows, nodes(&targets))?.experiment(topology);
         }
         let kernels = GpuKernels::new(self, rows, targets)?;

@@ -6,12 +6,12 @@ use device::{CopyBy, MemoryKind, PlatformKind};
 use pingpong::{Amount, Order, RunConfig, TimingChoice};
 use report::settings::OrderAsked;
 use stats::stop::{Patience, StopRule};
+use topo::Topology;
 
 use crate::fault::Fault;
+use crate::memory_range;
 use crate::options::{ContendOptions, Measuring, PingPongOptions};
 
-/// The size when none is asked for: the case study's.
-pub const SIZE_BYTES: u64 = 128 << 20;
 /// Rounds before a fixed number of rounds, when their number is not asked for: the case study's.
 const WARMUP: u64 = 10;
 /// The time for measuring when none is asked for: by the number of cases.
@@ -27,12 +27,14 @@ const SILENCE: Duration = Duration::from_secs(120);
 const SLOWEST_RATE: f64 = 0.1e9;
 const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 
-/// The run that `args` ask for with `ranks` ranks on this platform.
+/// The run that `args` ask for with `ranks` ranks on this platform; `size`: that of a copy where none is
+/// asked for.
 ///
 /// # Errors
 /// Sizes this machine cannot address.
-pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
-    let sizes = args.sizes.iter().copied().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize, size: u64) -> Result<RunConfig, Fault> {
+    let sizes = if args.sizes.is_empty() { vec![size] } else { args.sizes.clone() };
+    let sizes = sizes.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
     let mut config = RunConfig {
         sizes: sizes.map_err(Fault::usage)?,
         memory: memory_kinds(&args.memory, platform),
@@ -52,7 +54,8 @@ pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> 
 /// # Errors
 /// As [`checked`].
 pub fn launched(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> Result<RunConfig, Fault> {
-    let mut config = checked(args, platform, ranks)?;
+    // The nodes of a launch measure one size, whatever their caches.
+    let mut config = checked(args, platform, ranks, memory_range::COPY_BYTES)?;
     let measuring = match (args.measuring.reps, args.measuring.max_time) {
         (Some(reps), None) => slowest(&config, reps, ranks),
         _ => config.max_time,
@@ -75,6 +78,15 @@ fn slowest(config: &RunConfig, reps: u64, ranks: usize) -> Duration {
     times.fold(Duration::ZERO, Duration::saturating_add)
 }
 
+/// The size of a copy where none is asked for: the case study's, and where a NUMA node stands in for the
+/// device more than its cache holds.
+pub fn copy_size(topology: &Topology, platform: PlatformKind, ranks: usize) -> u64 {
+    match platform {
+        PlatformKind::Host => memory_range::copied(topology, ranks),
+        PlatformKind::Cuda | PlatformKind::Hip => memory_range::COPY_BYTES,
+    }
+}
+
 /// A run of the measurement suite, whose cases are for its command to fill in.
 pub fn measuring(args: &Measuring) -> RunConfig {
     RunConfig {
@@ -93,13 +105,14 @@ pub fn measuring(args: &Measuring) -> RunConfig {
     }
 }
 
-/// The run of copies that lose something to others, each alone at first.
+/// The run of copies that lose something to others, each alone at first; `size`: that of a copy where none is
+/// asked for.
 ///
 /// # Errors
 /// A size this machine cannot address.
-pub fn contending(args: &ContendOptions, platform: PlatformKind) -> Result<RunConfig, Fault> {
+pub fn contending(args: &ContendOptions, platform: PlatformKind, size: u64) -> Result<RunConfig, Fault> {
     Ok(RunConfig {
-        sizes: vec![usize::try_from(args.size).map_err(Fault::usage)?],
+        sizes: vec![usize::try_from(args.size.unwrap_or(size)).map_err(Fault::usage)?],
         memory: memory_kinds(args.memory.as_slice(), platform),
         directions: unique(&args.directions),
         orders: vec![Order::Alone],

@@ -23,7 +23,7 @@ use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, Requested
 use crate::fault::Fault;
 use crate::matrix_parts::column;
 use crate::options::{ContendOptions, Measuring};
-use crate::outline::Outline;
+use crate::outline::{Outline, engine_and_clock};
 
 /// Who takes part in a row.
 struct Together {
@@ -56,7 +56,7 @@ impl Contend {
                         --gpus 0,0 names it twice";
             return Err(Fault::usage(text));
         }
-        let mut config = config::contending(args, kind)?;
+        let mut config = config::contending(args, kind, config::copy_size(&survey.topology, kind, ranks))?;
         let one_device = plan.ranks.iter().all(|rank| rank.target.id == plan.ranks[0].target.id);
         let shares_device = |rank: usize| {
             plan.ranks.iter().enumerate().any(|(other, at)| other != rank && at.target.id == plan.ranks[rank].target.id)
@@ -76,7 +76,8 @@ impl Contend {
         let rows: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
         let size = stats::units::size(self.config.largest() as u64);
         let memory = self.config.memory.first().map_or("", |kind| kind.name());
-        format!("{size}, {memory} memory, {}; {}", ways.join(", "), rows.join("; "))
+        let how = engine_and_clock(&self.config);
+        format!("{size}, {memory} memory, {}{how}; {}", ways.join(", "), rows.join("; "))
     }
 
     /// The ranks.
@@ -164,7 +165,9 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
         }
     }
     for set in sets {
-        let shares = groups.iter().find(|group| group.gpus == set).map(|group| format!("they share {}", group.what));
+        // Some of those that share something share it too; the nearest thing comes first.
+        let shares = groups.iter().find(|group| set.is_subset(&group.gpus));
+        let shares = shares.map(|group| format!("they share {}", group.what));
         let name = if one_device {
             format!("{} ranks", set.len())
         } else {
@@ -202,10 +205,10 @@ impl Measurement for ContendOptions {
             None => {
                 let contend = Contend::new(self, kind, survey, planned.clone())?;
                 budget_untouched(&contend.config, &planned, &survey.topology)?;
-                (contend.columns(), contend.figures_description(), contend.config.max_time)
+                (self.columns(&contend), contend.figures_description(), contend.config.max_time)
             }
         };
-        Ok(Outline { source, rows: Vec::new(), columns, figures, max_time })
+        Ok(Outline { source, rows: Vec::new(), columns, figures, max_time, how: Vec::new() })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
@@ -228,6 +231,16 @@ fn first_of(planned: &Plan) -> Plan {
 }
 
 impl ContendOptions {
+    /// What each column is called, with its PU where PUs were asked for.
+    fn columns(&self, contend: &Contend) -> Vec<String> {
+        let names = contend.columns();
+        let pus = contend.plan.ranks.iter().map(|rank| rank.pu);
+        match self.cpus {
+            Some(_) => names.iter().zip(pus).map(|(name, pu)| format!("{name} from PU {pu}")).collect(),
+            None => names,
+        }
+    }
+
     /// A rank for each GPU, or so many for the first one.
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;

@@ -22,7 +22,8 @@ use crate::options::Measuring;
 
 /// More pairs than these (12 cores have 66) have short blocks: those of ten milliseconds took a minute for 16 cores and would take half an hour on a large node.
 const MANY_PAIRS: usize = 50;
-/// The rounds of each of them, over ten blocks of about a millisecond.
+/// The rounds of a short block, about a millisecond, and of ten of them.
+const SHORT_ROUNDS: usize = 5;
 const SHORT: Amount = Amount::Fixed { reps: 50, warmup: 2 };
 
 /// What a block takes with all that belongs to it, for the estimate: 276 pairs of ten took 14 s, 120 pairs of ten short ones 1.3 s.
@@ -40,6 +41,8 @@ struct Core {
 pub struct CorePairs {
     cores: Vec<Core>,
     engine: EngineConfig,
+    /// Whether blocks are short: there are many pairs.
+    short: bool,
 }
 
 impl CorePairs {
@@ -74,11 +77,12 @@ impl CorePairs {
         }
         let pairs = cores.len() * (cores.len() - 1) / 2;
         let mut engine = config::measuring(args).engine();
-        if args.reps.is_none() && pairs > MANY_PAIRS {
+        let short = args.reps.is_none() && pairs > MANY_PAIRS;
+        if short {
             engine.amount = SHORT;
         }
         engine.max_time = config::time_for(args, pairs);
-        Ok(Self { cores, engine })
+        Ok(Self { cores, engine, short })
     }
 
     /// How long measuring goes on at most.
@@ -86,7 +90,8 @@ impl CorePairs {
         self.engine.max_time
     }
 
-    /// The same in one run with GPUs, all of whose cases have blocks alike.
+    /// The same in one run with GPUs, all of whose cases have as many blocks as they need; those of many
+    /// pairs are as short as without GPUs.
     pub fn beside_gpus(mut self, args: &Measuring) -> Self {
         self.engine.amount = config::measuring(args).amount;
         self
@@ -94,7 +99,7 @@ impl CorePairs {
 
     /// What a block takes with all that belongs to it.
     pub fn block(&self) -> Duration {
-        if self.engine.amount == SHORT { SHORT_BLOCK } else { BLOCK }
+        if self.short { SHORT_BLOCK } else { BLOCK }
     }
 
     /// How many pairs.
@@ -110,9 +115,13 @@ impl CorePairs {
     /// The figures to be taken, in words.
     pub fn figures_description(&self) -> String {
         let (cores, pairs) = (self.cores.len(), self.pairs());
-        let blocks = if self.engine.amount == SHORT { ", ten short blocks each" } else { "" };
+        let blocks = match (self.short, self.engine.amount == SHORT) {
+            (true, true) => ", ten short blocks each",
+            (true, false) => ", in short blocks",
+            (false, _) => "",
+        };
         let pairs = stats::units::counted(pairs, "pair");
-        format!("core-to-core latency between {cores} cores, {pairs}{blocks}")
+        format!("core-to-core latency between {}, {pairs}{blocks}", stats::units::counted(cores, "core"))
     }
 
     /// The experiment.
@@ -126,6 +135,7 @@ impl CorePairs {
         let suite = hostmem::CorePairSuite::new(
             pairs.iter().map(pair).collect(),
             &with_node,
+            self.short.then_some(SHORT_ROUNDS),
             self.engine.seed,
             &PlacingRules::on(topology, false),
         );
@@ -226,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_many_pairs_are_short_and_said_to_be_unless_gpus_are_measured_with_them() -> Result<(), Fault> {
+    fn blocks_of_many_pairs_are_short_and_said_to_be_also_where_gpus_are_measured_with_them() -> Result<(), Fault> {
         let topology = topo::from_xml("../topo/tests/fixtures/cpu-only.xml".as_ref()).map_err(Fault::usage)?;
         let args = Measuring::default();
         let of = |cores| CorePairs::new(&args, &topology, None, Some(cores));
@@ -242,7 +252,7 @@ mod tests {
         let beside = many.beside_gpus(&args);
         assert_eq!(
             (beside.figures_description().as_str(), beside.block()),
-            ("core-to-core latency between 16 cores, 120 pairs", BLOCK)
+            ("core-to-core latency between 16 cores, 120 pairs, in short blocks", SHORT_BLOCK)
         );
         Ok(())
     }

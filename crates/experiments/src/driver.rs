@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{EngineConfig, Failure, Journal, PerCase, RunEnd, RunState, Stage, Suite, Trouble, Worker, Workers};
 use launchers::Launch;
@@ -20,7 +21,7 @@ pub use crate::finding::Finder;
 use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::Measuring;
-use crate::outline::Outline;
+use crate::outline::{Outline, how};
 use crate::reach::{NoAnswer, Reach, Reached};
 pub use crate::run_context::RunContext;
 use crate::run_facts::RunFacts;
@@ -54,6 +55,12 @@ pub trait Measurement {
     /// What was asked for cannot be measured here.
     fn reach(&self, _survey: &Survey, _found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
         Ok(None)
+    }
+
+    /// The time that the whole run is given, its start and its last verification included; `None` where
+    /// measuring alone has a limit.
+    fn within(&self) -> Option<Duration> {
+        None
     }
 
     /// What finds the devices.
@@ -105,7 +112,18 @@ pub fn survey_of(saved: Option<&Path>) -> Result<Survey, Fault> {
 /// What was asked for cannot be measured here.
 pub fn outline(measurement: &dyn Measurement) -> Result<Outline, Fault> {
     let survey = survey()?;
-    measurement.outline(&survey, measurement.untouched(&survey)?)
+    outline_on(measurement, &survey)
+}
+
+/// The plan of a measurement on this machine, which may be a saved one; touches no GPU.
+///
+/// # Errors
+/// What was asked for cannot be measured there.
+pub fn outline_on(measurement: &dyn Measurement, survey: &Survey) -> Result<Outline, Fault> {
+    let untouched = measurement.untouched(survey)?;
+    let measuring = measurement.measuring();
+    measuring.refuse_on(untouched.kind)?;
+    Ok(Outline { how: how(measuring), ..measurement.outline(survey, untouched)? })
 }
 
 /// Measures; the document is kept where the session says, and given back.
@@ -122,7 +140,9 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
         Err(ended) => return Ok(ended),
     };
-    let facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
+    args.refuse_on(found.platform.facts().kind)?;
+    let mut facts = RunFacts::new(measurement.measuring(), &survey.topology, &found);
+    facts.within = measurement.within();
     let unasked = Reached::default();
     let signals = session.signals;
     let reached = match measurement.reach(&survey, &found)? {
@@ -139,6 +159,7 @@ pub fn measure(measurement: &dyn Measurement, mut session: RunContext) -> Result
         }
     };
     let experiment = measurement.experiment(&survey, &found, Making { signals, reached: &reached })?;
+    facts.ask_host(&experiment);
     let ended = facts.run(&experiment, session);
     // The process ends soon and the kernel gives everything back: a driver that does not let go of a device must not keep what was found from being shown.
     std::mem::forget((experiment, found));
@@ -160,7 +181,11 @@ impl RunFacts<'_> {
     fn run(&self, experiment: &Experiment, session: RunContext) -> FinishedRun {
         let RunContext { origin, sink, signals, observer, say } = session;
         self.with_facts(experiment, &origin, |facts| {
-            let build = |state: &RunState, exit| of_experiment::build(facts, state, exit);
+            let build = |state: &RunState, exit| {
+                let mut document = of_experiment::build(facts, state, exit);
+                self.remark(&mut document);
+                document
+            };
             let mut journal = DocumentJournal::new(&build, sink, observer, say);
             let workers = Workers::threads(experiment.workers.clone(), self.timer);
             let state = led(&experiment.engine, &experiment.suite, workers, signals, &mut journal);

@@ -25,8 +25,8 @@ use crate::watchdog::Watchdog;
 pub struct FastestPlacement {
     /// Which devices.
     pub backend: Backend,
-    /// The size of one copy, bytes.
-    pub size: u64,
+    /// The size of one copy, bytes; as for `PingPongOptions::sizes` where none is named.
+    pub size: Option<u64>,
     /// The kind of host memory; the platform's own where none is named.
     pub memory: Option<MemoryKind>,
     /// No further round of turns begins after this time.
@@ -65,7 +65,9 @@ impl FastestPlacement {
         let devices = backends::find(self.backend, named, topology)?;
         drop(opening);
         let shown = backends::targets(&*devices.platform);
-        let how = self.how(devices.platform.facts().kind)?;
+        let kind = devices.platform.facts().kind;
+        let size = config::copy_size(topology, kind, asked.ranks.unwrap_or(shown.len()));
+        let how = self.how(kind, size)?;
         let measurement = PlaceMeasurement::planned(asked, topology, devices.platform.clone(), shown, how)?;
         let signals = Signals::catch()?;
         let names = measurement.names().join(", ");
@@ -82,8 +84,8 @@ impl FastestPlacement {
         Ok((found, signals.exit().unwrap_or(exit)))
     }
 
-    fn how(&self, kind: PlatformKind) -> Result<How, Fault> {
-        let bytes = usize::try_from(self.size).map_err(Fault::usage)?;
+    fn how(&self, kind: PlatformKind, size: u64) -> Result<How, Fault> {
+        let bytes = usize::try_from(self.size.unwrap_or(size)).map_err(Fault::usage)?;
         let memory = self.memory.unwrap_or_else(|| config::default_memory(kind));
         let timeout = config::given_up_at(self.timeout, self.max_time);
         Ok(How { bytes, memory, seed: self.seed, max_time: self.max_time, timeout })

@@ -3,8 +3,12 @@
 //!
 //! Several tasks on a node would measure while the others do, and are refused. The first task's code speaks for all: others end with 0, because launchers
 //! end a launch when one task fails, and the nodes that are still measuring are then lost. What became of each stands in its record (`fleet_record`).
+//!
+//! A document that lies in the folder from before is set aside (`HOST.json.earlier`) until the node has
+//! written its own: no table, now or later, shows it as of this launch.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +21,7 @@ use report::document::Tool;
 use crate::documents;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::fleet_record::{NodeProgress, NodeRecord, NodeRecords};
+use crate::fleet_record::{DocumentId, NodeProgress, NodeRecord, NodeRecords};
 use crate::launched::said_once;
 
 /// How long the first node waits for the others after its own end, where that is more than it took itself.
@@ -74,12 +78,16 @@ pub fn run(
     let began = Instant::now();
     let mut record = NodeRecord { host, state: NodeProgress::Begun };
     records.write(rank, &record).map_err(usable)?;
-    let ended = measure(&file);
+    let own_name = records.take_name(rank, &record.host).map_err(usable)?;
+    let (ended, document) = match own_name {
+        None => measured(&file, measure).map_err(usable)?,
+        Some(other) => (Err(same_name(&record.host, other)), None),
+    };
     let (code, message) = match &ended {
         Ok(exit) => (exit.code(), String::new()),
         Err(fault) => (fault.exit.code(), fault.to_string()),
     };
-    record.state = NodeProgress::Ended { code, message };
+    record.state = NodeProgress::Ended { code, document, message };
     let written = records.write(rank, &record).map_err(usable);
     if let Err(fault) = &ended
         && fault.error.is_some()
@@ -94,6 +102,33 @@ pub fn run(
         _ => PATIENCE.max(began.elapsed()),
     };
     show(folder, &records, size, patience, desk)
+}
+
+/// What measuring came to, and the id of the document that it wrote. An earlier document of the name is set
+/// aside before, and removed once there is a new one.
+fn measured(
+    file: &Path,
+    measure: impl FnOnce(&Path) -> Result<Exit, Fault>,
+) -> io::Result<(Result<Exit, Fault>, Option<DocumentId>)> {
+    let earlier = file.with_extension("json.earlier");
+    if file.exists() {
+        fs::rename(file, &earlier)?;
+    }
+
+    let ended = measure(file);
+    let document = DocumentId::of(file);
+    if document.is_some() && earlier.exists() {
+        fs::remove_file(earlier)?;
+    }
+    Ok((ended, document))
+}
+
+/// Why a node has no document of its own.
+fn same_name(host: &str, other: usize) -> Fault {
+    let other = if other == usize::MAX { "another task".to_owned() } else { format!("task {other}") };
+    Fault::usage(format!(
+        "{other} of this launch has the host name {host} too, so their documents would be one file: give each node a host name of its own, or run each node by itself with --json FILE"
+    ))
 }
 
 /// This process's number and how many there are, where each node has one.
@@ -162,9 +197,9 @@ fn show(
                 let reason = format!("it began and did not end within {within} s of the first node's end");
                 missing.push(MissingNode { host, reason });
             }
-            Some(NodeProgress::Ended { code, message }) => {
+            Some(NodeProgress::Ended { code, document, message }) => {
                 codes.push(code);
-                match of_node(folder, &host) {
+                match of_node(folder, &host, document) {
                     Ok(found) => runs.extend(found),
                     Err(why) => {
                         let why = if message.is_empty() { why } else { message };
@@ -197,9 +232,14 @@ fn show(
     })
 }
 
-/// What the node's document says of it. It goes by the name that its task has it by: nodes that share a host name are told apart.
-fn of_node(folder: &Path, host: &str) -> Result<Vec<NodeRun>, String> {
+/// What the document that the node wrote in this launch says of it. It goes by the name that its task has it
+/// by.
+fn of_node(folder: &Path, host: &str, document: Option<DocumentId>) -> Result<Vec<NodeRun>, String> {
     let file: PathBuf = folder.join(format!("{host}.json"));
+    let Some(document) = document else { return Err("it wrote no document".to_owned()) };
+    if DocumentId::of(&file) != Some(document) {
+        return Err(format!("{} is not the document that it wrote", file.display()));
+    }
     let runs = documents::node_runs_of(&file).map_err(|error| error.to_string())?;
     let named = |run: NodeRun| NodeRun { host: host.to_owned(), ..run };
     let runs: Vec<NodeRun> = runs.into_iter().map(named).collect();

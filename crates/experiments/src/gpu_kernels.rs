@@ -11,6 +11,7 @@ use kernels::{By, COPY_BYTES, GpuCase, GpuRound, GpuSuite, Kernel, Problem, Rank
 use placement::{Row, Target, TargetId};
 use report::kernels::{COPIES, RESIDENT};
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use crate::backends::FoundPlatform;
@@ -65,9 +66,10 @@ impl<'a> GpuKernels<'a> {
     pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
         let ComputingOptions { size, iterations, .. } = self.options;
-        let s = if *iterations == 1 { "" } else { "s" };
-        let (names, figures) = (names.join(", "), self.figures());
-        format!("{names} of {size}: {iterations} iteration{s} with transfers, and alone; {figures} figures")
+        let (names, figures) = (names.join(", "), counted(self.figures(), "figure"));
+        let iterations = counted(*iterations as usize, "iteration");
+        let by = if self.options.vendor { ", by the vendor's libraries where they have it" } else { "" };
+        format!("{names} of {size}{by}: {iterations} with transfers, and alone; {figures}")
     }
 
     /// The experiment, on this platform.
@@ -99,9 +101,8 @@ impl<'a> GpuKernels<'a> {
         let need = |bytes: &str| {
             format!("the kernels need {bytes} there; ask for a smaller --class or --size, or fewer --kernels")
         };
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, suite.bytes_on(node), need)?;
-        }
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        fits_on(topology, nodes, need)?;
         for target in &self.targets {
             fits(&name_of(target), device_bytes(target.id), suite.device_bytes(), need)?;
         }

@@ -13,6 +13,7 @@ use pingpong::{
 };
 use placement::{Row, Target};
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, DocumentCase, Experiment, RequestedSettings};
@@ -81,12 +82,10 @@ impl GpuLoads {
     }
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, self.range as u64, |bytes| {
-                format!("the range that is loaded from needs {bytes}; ask for a smaller --range")
-            })?;
-        }
-        Ok(())
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, self.range as u64));
+        fits_on(topology, nodes, |bytes| {
+            format!("the range that is loaded from needs {bytes}; ask for a smaller --range")
+        })
     }
 
     /// How long measuring goes on at most.
@@ -96,11 +95,11 @@ impl GpuLoads {
 
     /// The figures to be taken, in words.
     pub fn figures_description(&self) -> String {
-        let figures = self.places.count();
+        let figures = counted(self.places.count(), "figure");
         if self.flags {
-            return format!("CPU-GPU flag round trip; {figures} figures");
+            return format!("CPU-GPU flag round trip; {figures}");
         }
-        format!("load latency over {}; {figures} figures", stats::units::size(self.range as u64))
+        format!("load latency over {}; {figures}", stats::units::size(self.range as u64))
     }
 
     /// The experiment, on this platform.

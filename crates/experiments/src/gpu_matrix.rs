@@ -9,16 +9,17 @@ use std::sync::Arc;
 
 use device::{CopyBy, Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
-use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice, check_budget};
+use pingpong::{Cells, CopyEnds, CopySuite, LoadCase, LoadSuite, RunConfig, TimingChoice};
 use placement::{Plan, RankPlan, Row, RowPlace, Target};
 use report::matrix::{BY_KERNEL, Compares, Matrix};
 use stats::IdSet;
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
 use crate::backends::FoundPlatform;
-use crate::budget::fits_on;
+use crate::budget::{fits_on, on_node};
 use crate::config;
 use crate::document::of_experiment::name_of;
 use crate::fault::Fault;
@@ -178,11 +179,9 @@ impl GpuMatrix {
         topology: &Topology,
         device_bytes: impl Fn(placement::TargetId) -> Option<u64>,
     ) -> Result<(), Fault> {
-        let host = |node| topology.memory_bytes(node);
         self.loads_fit(topology)?;
-        let fits = |ranks: Vec<RankPlan>| {
-            check_budget(&self.config, &Plan { ranks, notes: Vec::new() }, host, &device_bytes).map_err(Fault::usage)
-        };
+        let fits =
+            |ranks: Vec<RankPlan>| on_node(&self.config, &Plan { ranks, notes: Vec::new() }, topology, &device_bytes);
         if self.concurrent {
             return fits(self.places[..self.places_an_engine()].to_vec());
         }
@@ -197,16 +196,21 @@ impl GpuMatrix {
         let Some(range) = self.load_range.map(|range| range as u64) else { return Ok(()) };
         let ranges = u64::from(self.config.needs_source()) + u64::from(self.config.needs_destination());
         let of_row = range.saturating_add((self.config.largest() as u64).saturating_mul(ranges));
-        for rank in &self.ranks {
+        let needs = self.ranks.iter().map(|rank| {
             let node = rank.memory_node;
             let rows = self.ranks.iter().filter(|other| other.memory_node == node).count() as u64;
-            fits_on(topology, node, of_row.saturating_mul(rows), |bytes| {
-                format!(
-                    "the ranges that are copied and loaded from need {bytes} there; ask for a smaller --size or --range"
-                )
-            })?;
-        }
-        Ok(())
+            (node, of_row.saturating_mul(rows))
+        });
+        fits_on(topology, needs, |bytes| {
+            format!(
+                "the ranges that are copied and loaded from need {bytes} there; ask for a smaller --size or --range"
+            )
+        })
+    }
+
+    /// How many GPUs take part.
+    pub fn gpus(&self) -> usize {
+        self.targets.len()
     }
 
     /// How long measuring goes on at most.
@@ -229,7 +233,7 @@ impl GpuMatrix {
             [_, _] => ", by copy engines and by a kernel",
             _ => "",
         };
-        format!("{size}, {memory} memory, {ways}{by}{loads}; {figures} figures, {how}")
+        format!("{size}, {memory} memory, {ways}{by}{loads}; {}, {how}", counted(figures, "figure"))
     }
 
     fn cases_of_a_place(&self) -> usize {

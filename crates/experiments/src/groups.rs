@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use analysis::groups::{groups, is_undecided, verdict};
+use analysis::groups::{ONE_OF_EACH, groups, is_undecided, verdict};
 use device::PlatformKind;
 use placement::Target;
 use report::Document;
@@ -64,7 +64,14 @@ impl Measurement for GroupsOptions {
         let named = chosen(self.measuring.gpus.as_ref(), targets.clone())?;
         let parts = Parts::new(self, &survey.topology, kind, targets)?;
         let columns = named.iter().map(name_of).collect();
-        Ok(Outline { source, rows: Vec::new(), columns, figures: parts.figures_description(), max_time: parts.time })
+        Ok(Outline {
+            source,
+            rows: Vec::new(),
+            columns,
+            figures: parts.figures_description(),
+            max_time: parts.time,
+            how: Vec::new(),
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {
@@ -93,6 +100,7 @@ impl GroupsOptions {
             }
             Err(ended) => return Ok((ended.document, ended.exit)),
         };
+        self.measuring.refuse_on(found.platform.facts().kind)?;
         let parts = self.parts(&survey, &found)?;
         if let Some(gpus) = &parts.gpus {
             budget(&gpus.config, gpus.plan(), topology, &found)?;
@@ -129,6 +137,7 @@ fn conclude(mut document: Document, exit: Exit, topology: &Topology) -> (Documen
     document.groups = groups(&document);
     for found in &mut document.groups {
         found.declared = match found.by {
+            GroupedBy::Handovers if found.finding == GroupingFinding::Undecided => nothing_to_decide(topology),
             GroupedBy::Handovers => declared_of_cores(topology, found),
             _ => declared_of_gpus(&document.devices, topology, found),
         };
@@ -220,6 +229,12 @@ fn declared_of_cores(topology: &Topology, found: &MeasuredGroups) -> Option<Stri
     let packages = topology.packages.iter().map(|package| package.pus.clone()).collect::<Vec<_>>();
     let kinds = [("its L3 caches", l3s), ("its NUMA nodes", nodes), ("its packages", packages)];
     kinds.into_iter().find(|(_, sets)| is_same(found, sets)).map(|(what, _)| what.to_owned())
+}
+
+/// What leaves cores nothing to be grouped by: the topology has one L3 and one NUMA node for all of them.
+fn nothing_to_decide(topology: &Topology) -> Option<String> {
+    let with_cpus = topology.nodes.iter().filter(|node| node.kind.has_cpus()).count();
+    (topology.l3s.len() == 1 && with_cpus == 1).then(|| ONE_OF_EACH.to_owned())
 }
 
 /// The same for GPUs: the NUMA nodes that they are declared to be near to.

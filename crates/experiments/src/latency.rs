@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use device::PlatformKind;
 use hostmem::Access;
-use placement::{RowsBy, Target, rows};
+use placement::{Target, rows};
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
@@ -58,24 +58,6 @@ impl LatencyOptions {
             ..MatrixOptions::default()
         })
     }
-
-    /// Refuses options of one kind of flags with the other.
-    fn refuse_mixed(&self) -> Result<(), Fault> {
-        let measuring = &self.measuring;
-        let text = match self.between {
-            Some(Between::Cores) if self.rows != RowsBy::Node => {
-                "--rows goes with --between gpus; --cpus chooses the PUs of --between cores"
-            }
-            Some(Between::Cores) if measuring.gpus.is_some() || measuring.backend != Backend::Auto => {
-                "--gpus and --backend go with --between gpus: between cores no GPU takes part"
-            }
-            Some(Between::Gpus) if self.cpus.is_some() => {
-                "--cpus goes with --between cores; --rows core takes every core"
-            }
-            _ => return Ok(()),
-        };
-        Err(Fault::usage(text))
-    }
 }
 
 impl Measurement for LatencyOptions {
@@ -89,7 +71,7 @@ impl Measurement for LatencyOptions {
 
     fn outline(&self, survey: &Survey, untouched: Untouched) -> Result<Outline, Fault> {
         let outline = |source: String, rows, columns, figures, max_time: Duration| {
-            Ok(Outline { source, rows, columns, figures, max_time })
+            Ok(Outline { source, rows, columns, figures, max_time, how: Vec::new() })
         };
         let of_cores = || "this machine's cores: no GPU takes part".to_owned();
         if self.between == Some(Between::Cores) {
@@ -140,7 +122,6 @@ impl Measurement for LatencyOptions {
     }
 
     fn finder(&self) -> Result<Finder, Fault> {
-        self.refuse_mixed()?;
         let Some(why) = self.of_cores() else { return Ok(drivers(&self.measuring)) };
         Ok(Box::new(move |topology, _| {
             let found = backends::find(Backend::Host, false, topology)?;
@@ -149,7 +130,6 @@ impl Measurement for LatencyOptions {
     }
 
     fn untouched(&self, survey: &Survey) -> Result<Untouched, Fault> {
-        self.refuse_mixed()?;
         let backend = if self.of_cores().is_some() { Backend::Host } else { self.measuring.backend };
         backends::untouched(backend, self.measuring.gpus.is_some() && self.of_cores().is_none(), &survey.topology)
     }

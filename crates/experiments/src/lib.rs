@@ -17,6 +17,7 @@
 //! * `bandwidth_check` whether GPUs copy as those of their kind do, by short runs of processes of their own;
 //! * `fastest_placement` which placement of ranks is the fastest, by `place`'s turns;
 //! * `fleet` a measurement on each node of a launch, and all nodes beside each other (`fleet_record` what each leaves for the first);
+//! * `for_one_platform` options that say something of GPUs only, or only of cores;
 //! * `ping_pong` copies under a chosen placement, `launched` the same by a launch's processes; `supervised` ranks that may be lost, whose measurements other crates make;
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is, `time_left` how long it will go on;
 //! * `here` what is known before a run; `documents` what others wrote, from files and folders;
@@ -45,6 +46,7 @@ pub mod fault;
 mod finding;
 pub mod fleet;
 mod fleet_record;
+pub mod for_one_platform;
 mod gpu_groups;
 mod gpu_kernels;
 mod gpu_loads;

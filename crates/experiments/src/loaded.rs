@@ -88,10 +88,11 @@ impl Loaded {
             return Err(Fault::usage(text));
         }
         let measuring = config::measuring(&args.measuring);
-        let fewest = curves.iter().map(|curve| curve.traffic.len()).min().unwrap_or(1);
         let chased = args.range.unwrap_or_else(|| memory_range::chased(topology, curves.len()));
         let all = curves.iter().map(|curve| curve.traffic.len()).sum();
-        let streamed = args.range.unwrap_or_else(|| memory_range::streamed(topology, fewest, all));
+        let streamed = args
+            .range
+            .unwrap_or_else(|| memory_range::streamed(topology, curves.iter().map(|curve| &curve.traffic[..]), all));
         let mut loaded = Self {
             traffic,
             rows,
@@ -112,14 +113,13 @@ impl Loaded {
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
         let (loads, traffic) = (self.loads(), self.traffic(&[]));
-        for node in self.curves.iter().map(|curve| curve.node) {
-            fits_on(topology, node, loads.bytes_on(node) + traffic.bytes_on(node), |bytes| {
-                format!(
-                    "the ranges of loads and traffic on it need {bytes}; ask for a smaller --range or fewer --beside-cpus"
-                )
-            })?;
-        }
-        Ok(())
+        let needs = self.curves.iter().map(|curve| curve.node);
+        let needs = needs.map(|node| (node, loads.bytes_on(node) + traffic.bytes_on(node)));
+        fits_on(topology, needs, |bytes| {
+            format!(
+                "the ranges of loads and traffic there need {bytes}; ask for a smaller --range or fewer --beside-cpus"
+            )
+        })
     }
 
     /// How long measuring goes on at most.

@@ -37,7 +37,7 @@ impl Measurement for MatrixOptions {
             matrix.budget(topology, |_| None)?;
             (matrix.figures_description(), matrix.max_time())
         };
-        Ok(Outline { source, rows, columns, figures, max_time })
+        Ok(Outline { source, rows, columns, figures, max_time, how: Vec::new() })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, _: Making) -> Result<Experiment, Fault> {

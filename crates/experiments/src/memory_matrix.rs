@@ -11,6 +11,7 @@ use engine::{EngineConfig, Order, PlacingRules};
 use hostmem::{Access, LINE_BYTES, MemorySuite, TrafficCase};
 use placement::Row;
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
@@ -58,12 +59,13 @@ impl MemoryMatrix {
     fn add(&mut self, args: &MatrixOptions, topology: &Topology, access: Access) -> Result<(), Fault> {
         let latency = access == Access::Load;
         let direction = settings::direction_of(access);
-        let threads = || self.threads.workers.iter().map(Vec::len);
+        let rows = self.threads.pus();
+        let all = rows.iter().map(Vec::len).sum();
         // One range for all rows, or their figures would not be of the same work.
         let range = match args.range {
             Some(range) => range.max(64 * LINE_BYTES as u64),
-            None if latency => memory_range::chased(topology, threads().count()),
-            None => memory_range::streamed(topology, threads().min().unwrap_or(1), threads().sum()),
+            None if latency => memory_range::chased(topology, rows.len()),
+            None => memory_range::streamed(topology, rows.iter().map(Vec::as_slice), all),
         };
         let bytes = match latency {
             true => memory_range::chase(range, LINE_BYTES, hostmem::MOST_LINES)?,
@@ -97,12 +99,19 @@ impl MemoryMatrix {
 
     fn budget(&self, topology: &Topology) -> Result<(), Fault> {
         let suite = self.suite(topology);
-        for node in &self.threads.nodes {
-            fits_on(topology, *node, suite.bytes_on(*node), |bytes| {
-                format!("the ranges that are measured on it need {bytes}; ask for a smaller --range or fewer --threads")
-            })?;
-        }
-        Ok(())
+        let needs = self.threads.nodes.iter().map(|node| (*node, suite.bytes_on(*node)));
+        fits_on(topology, needs, |bytes| {
+            format!("the ranges that are measured there need {bytes}; ask for a smaller --range or fewer --threads")
+        })
+    }
+
+    /// The bytes that a thread lays out at most: its ranges, and its chain.
+    pub fn bytes_a_thread(&self) -> u64 {
+        let largest = |is_chain: bool| {
+            let cases = self.cases.iter().filter(|case| (case.access == Access::Load) == is_chain);
+            cases.map(|case| case.bytes as u64 * if case.access == Access::Copy { 2 } else { 1 }).max().unwrap_or(0)
+        };
+        largest(true) + largest(false)
     }
 
     /// How long measuring goes on at most.
@@ -122,7 +131,10 @@ impl MemoryMatrix {
             }
         };
         let ways = config::unique(&self.figures.cases.iter().map(way).collect::<Vec<_>>());
-        format!("{}; {} figures", ways.join("; "), self.cases.len())
+        // Loads are one thread's.
+        let has_threads = self.cases.iter().any(|case| case.access != Access::Load);
+        let threads = if has_threads { self.threads.description() } else { String::new() };
+        format!("{}; {threads}{}", ways.join("; "), counted(self.cases.len(), "figure"))
     }
 
     /// The experiment.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use device::{Direction, PlatformKind};
-use kernels::{Moving, MovingCase, MovingSuite, Side};
+use kernels::{Moving, MovingCase, MovingSuite, RankPlace, Side};
 use pingpong::device_bytes;
 use placement::{Membind, Request, Target, rows};
 use report::settings::{CopyEngine, TimingAsked};
 use stats::touch::Touch;
-use stats::units::size;
+use stats::units::{counted, size};
 use topo::Survey;
 
 use crate::backends::{self, FoundPlatform, Untouched};
@@ -55,20 +55,14 @@ impl MovingOptions {
                 "managed and system memory are touched, and other kinds copied: ask for them in runs of their own",
             );
         }
-        if !with.unused.is_empty() {
-            return Err(Fault::usage(format!(
-                "managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out {}",
-                with.unused.join(", ")
-            )));
-        }
         if with.measuring.reps.is_some() {
             return refused(
-                "each block of managed or system memory is one round; leave out --reps, or limit the time with --max-time",
+                "--memory managed and system: each block is one round; leave out --reps, or limit the time with --max-time",
             );
         }
         if !with.measuring.verify {
             return refused(
-                "what verifies managed and system memory is what makes its pages move; leave out --no-verify",
+                "--memory managed and system: what verifies it is what makes its pages move; leave out --no-verify",
             );
         }
         let grain = kernels::MOVING_GRAIN as u64;
@@ -103,12 +97,13 @@ impl MovingOptions {
     fn planned(&self, survey: &Survey, kind: PlatformKind, available: Vec<Target>) -> Result<Planned, Fault> {
         let refused = |why: &str| Err(Fault::usage(why.to_owned()));
         if kind == PlatformKind::Host {
-            return refused("--memory managed and system need a GPU, and none takes part here");
+            let why = self.measuring.backend.without_gpu();
+            return refused(&format!("--memory managed and system need a GPU, and {why}"));
         }
         let touches = self.touches();
         if touches.is_empty() {
             return refused(
-                "managed and system memory are touched by the GPU (--direction h2d) and by the core (d2h); ask for one or both",
+                "--memory managed and system: touched by the GPU (--direction h2d) and by the core (d2h); ask for one or both",
             );
         }
         let mut targets = chosen(self.measuring.gpus.as_ref(), available.clone())?;
@@ -145,14 +140,19 @@ impl Measurement for MovingOptions {
         let kinds: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
         Ok(Outline {
             source,
-            columns: planned.places.each().map(|(_, target)| name_of(target)).collect(),
+            columns: planned
+                .places
+                .each()
+                .map(|(rank, target)| place_name(rank, target, self.cpus.is_some()))
+                .collect(),
             figures: format!(
-                "{} memory touched; {}; {} figures",
+                "{} memory touched; {}; {}",
                 kinds.join(", "),
                 sizes.join(", "),
-                planned.figures()
+                counted(planned.figures(), "figure")
             ),
             max_time: self.max_time(&planned),
+            how: Vec::new(),
             rows: planned.places.rows,
         })
     }
@@ -171,8 +171,8 @@ impl Measurement for MovingOptions {
         config.max_time = self.max_time(&planned);
         let suite = MovingSuite::new(cases, places.ranks(), &found.platform, config.huge_pages);
         let need = |bytes: &str| format!("touches need {bytes} there; ask for a smaller --size");
-        for (rank, target) in places.each() {
-            fits_on(topology, rank.node, suite.bytes(), need)?;
+        fits_on(topology, places.each().map(|(rank, _)| (rank.node, suite.bytes())), need)?;
+        for (_, target) in places.each() {
             fits(&name_of(target), device_bytes(&*found.platform, target.id), suite.bytes(), need)?;
         }
         Ok(Experiment {
@@ -192,6 +192,12 @@ impl Measurement for MovingOptions {
             matrices: Vec::new(),
         })
     }
+}
+
+/// A GPU, with its PU where that was asked for.
+fn place_name(rank: RankPlace, target: &Target, is_asked: bool) -> String {
+    let pu = if is_asked { format!(" from PU {}", rank.pu) } else { String::new() };
+    name_of(target) + &pu
 }
 
 /// The document's case of a touch.

@@ -2,16 +2,21 @@
 //!
 //! A command line, a test or another program fills them in; nothing here knows how they were typed. Kinds of memory, directions and clocks are those of
 //! the crates that carry them out.
+//!
+//! Just over 400 lines because each measurement’s options, with their defaults, stand beside the others: what a library user fills in is one page.
 
 use std::time::Duration;
 
-use device::{CopyBy, Direction, MemoryKind, PeerEnd};
+use device::{CopyBy, Direction, MemoryKind, PeerEnd, PlatformKind};
 use hostmem::Access;
 use kernels::{Kernel, ProblemSize, Scattered, TransferMethod};
 use pingpong::TimingChoice;
 use placement::{Membind, RowsBy, Selection};
 use report::settings::OrderAsked;
 use stats::IdList;
+
+use crate::fault::Fault;
+use crate::for_one_platform::ForOnePlatform;
 
 /// Which devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +42,14 @@ impl Backend {
             Self::Host => "host",
         }
     }
+
+    /// Why no GPU takes part, where this was asked for.
+    pub(crate) fn without_gpu(self) -> &'static str {
+        match self {
+            Self::Host => "none takes part here (--backend host)",
+            Self::Auto | Self::Cuda | Self::Hip => "none takes part here",
+        }
+    }
 }
 
 /// What all experiments have in common: which devices, and how they are measured.
@@ -60,6 +73,18 @@ pub struct Measuring {
     pub seed: u64,
     /// Whether the bytes that arrived are compared with those sent.
     pub verify: bool,
+    /// What was asked for and says something of one platform only.
+    pub for_one_platform: ForOnePlatform,
+}
+
+impl Measuring {
+    /// Refuses what was asked for and says nothing on this platform.
+    ///
+    /// # Errors
+    /// Exit 2: which options, and what to do.
+    pub fn refuse_on(&self, kind: PlatformKind) -> Result<(), Fault> {
+        self.for_one_platform.refuse_on(kind, self.backend.without_gpu())
+    }
 }
 
 impl Default for Measuring {
@@ -74,6 +99,7 @@ impl Default for Measuring {
             timeout: None,
             seed: 1,
             verify: true,
+            for_one_platform: ForOnePlatform::default(),
         }
     }
 }
@@ -85,7 +111,8 @@ pub struct PingPongOptions {
     pub cpus: Option<IdList>,
     /// Where host memory lies.
     pub membind: Membind,
-    /// Sizes of one copy, bytes.
+    /// Sizes of one copy, bytes; 128 MiB where none is named, or what goes beyond the caches where no GPU
+    /// takes part.
     pub sizes: Vec<u64>,
     /// The size as a number of 4-byte floats, where it was given so.
     pub floats: Option<u64>,
@@ -236,6 +263,8 @@ pub struct PeerOptions {
     pub engine: CopyBy,
     /// The latency of a load too.
     pub latency: bool,
+    /// The range of these loads, bytes; 64 MiB where none is given.
+    pub range: Option<u64>,
     /// All at once too.
     pub all: bool,
     /// What every measurement has.
@@ -250,6 +279,7 @@ impl Default for PeerOptions {
             by: PeerEnd::Source,
             engine: CopyBy::Engine,
             latency: false,
+            range: None,
             all: false,
             measuring: Measuring::default(),
         }
@@ -305,8 +335,6 @@ pub struct MovingOptions {
     pub sizes: Option<Vec<u64>>,
     /// Who touches: the GPU (H2D), the core (D2H), or both.
     pub directions: Vec<Direction>,
-    /// Options that were given and say nothing of such memory, as they were typed.
-    pub unused: Vec<&'static str>,
     /// What every measurement has.
     pub measuring: Measuring,
 }
@@ -318,8 +346,8 @@ pub struct ContendOptions {
     pub cpus: Option<IdList>,
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once.
     pub ranks_per_gpu: Option<usize>,
-    /// The size of one copy, bytes.
-    pub size: u64,
+    /// The size of one copy, bytes; as for [`PingPongOptions::sizes`] where none is named.
+    pub size: Option<u64>,
     /// The kind of host memory.
     pub memory: Option<MemoryKind>,
     /// Directions.
@@ -341,7 +369,7 @@ impl Default for ContendOptions {
         Self {
             cpus: None,
             ranks_per_gpu: None,
-            size: 128 << 20,
+            size: None,
             memory: None,
             directions: vec![Direction::H2d, Direction::D2h],
             timing: TimingChoice::Auto,

@@ -3,7 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use device::CopyBy;
+use pingpong::{RunConfig, TimingChoice};
 use placement::Row;
+use stats::units::counted;
+
+use crate::options::Measuring;
 
 /// The plan of a measurement, as `--dry-run` prints it.
 #[derive(Clone, Debug)]
@@ -18,6 +23,39 @@ pub struct Outline {
     pub figures: String,
     /// How long measuring goes on at most; the longest time there is for no limit.
     pub max_time: Duration,
+    /// What was asked for otherwise than it is by default, in words.
+    pub how: Vec<String>,
+}
+
+/// What moves the bytes of copies and what times them, where that was asked for, to stand behind other words.
+pub(crate) fn engine_and_clock(config: &RunConfig) -> String {
+    let engine = match config.by {
+        CopyBy::Engine => "",
+        CopyBy::Kernel => ", by a kernel",
+    };
+    let clock = match config.timing {
+        TimingChoice::Auto => "",
+        TimingChoice::Host => ", by the host's clock",
+        TimingChoice::Device => ", by the device's clock",
+    };
+    format!("{engine}{clock}")
+}
+
+/// What was asked of every measurement otherwise than it is by default, in words.
+pub(crate) fn how(args: &Measuring) -> Vec<String> {
+    let default = Measuring::default();
+    let rounds = args.reps.map(|reps| format!("{} a case", counted(reps as usize, "round")));
+    let precision = args.precision.map(|part| format!("until intervals are within ± {} %", (part * 1e6).round() / 1e4));
+    let seed = (args.seed != default.seed).then(|| format!("seed {}", args.seed));
+    let pages = (!args.huge_pages).then(|| "no huge pages".to_owned());
+    let verified = (!args.verify).then(|| "nothing verified".to_owned());
+    let limit = args.timeout.map(|limit| format!("given up after {} s", limit.as_secs_f64()));
+    [rounds, precision, seed, pages, verified, limit].into_iter().flatten().collect()
+}
+
+/// These words as a line of the plan; none where there are none.
+pub(crate) fn lines_of(how: &[String]) -> String {
+    if how.is_empty() { String::new() } else { format!("how       {}\n", how.join(", ")) }
 }
 
 impl fmt::Display for Outline {
@@ -46,6 +84,6 @@ impl fmt::Display for Outline {
         if self.max_time != Duration::MAX {
             writeln!(f, "time      no further pass after {:.0} s of measuring", self.max_time.as_secs_f64())?;
         }
-        Ok(())
+        f.write_str(&lines_of(&self.how))
     }
 }

@@ -36,6 +36,7 @@ impl Measurement for PeerOptions {
             columns,
             figures: peers.figures_description(),
             max_time: peers.max_time(),
+            how: Vec::new(),
         })
     }
 

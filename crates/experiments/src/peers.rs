@@ -18,7 +18,7 @@ use topo::Topology;
 use super::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings, place};
 use super::gpu_loads;
 use super::peer_copies::{OneCopy, every, pairs};
-use super::peer_tables::{self, Gpus, LOADS, ONE_WAY, tables, why_not_all};
+use super::peer_tables::{self, Gpus, LOADS, MadeBy, ONE_WAY, group, tables, why_not_all};
 use crate::backends::FoundPlatform;
 use crate::config;
 use crate::document::of_experiment::name_of;
@@ -85,7 +85,7 @@ impl Peers {
             targets,
             ranks: plan.ranks,
             sizes: [size, SMALLEST],
-            load_range: args.latency.then(|| gpu_loads::range(None)).transpose()?,
+            load_range: args.latency.then(|| gpu_loads::range(args.range)).transpose()?,
         })
     }
 
@@ -103,6 +103,15 @@ impl Peers {
     pub fn figures_description(&self) -> String {
         let gpus = self.targets.len();
         let shown = stats::units::size(self.sizes[0] as u64);
+        let end = match self.end {
+            PeerEnd::Source => "",
+            PeerEnd::Destination => ", by the GPU that the bytes go to",
+        };
+        let by = if self.by == CopyBy::Kernel { ", by a kernel" } else { "" };
+        self.pairs_description(gpus, &shown) + end + by
+    }
+
+    fn pairs_description(&self, gpus: usize, shown: &str) -> String {
         match self.which {
             GpuPairs::Ring if gpus > 1 => {
                 format!("each GPU to the next: {shown} one way; {shown} within each GPU's memory")
@@ -126,19 +135,16 @@ impl Peers {
         let [size, smallest] = self.sizes;
         let by_kernel = self.by == CopyBy::Kernel;
         let none = BTreeSet::new();
-        let mut tables = tables(
-            gpus,
-            if by_kernel { " by a kernel" } else { "" },
-            self.all,
-            if by_kernel { &self.staged } else { &none },
-        );
+        let mut tables =
+            tables(gpus, MadeBy { end: self.end, by: self.by }, self.all, if by_kernel { &self.staged } else { &none });
         let is_asked = |copy: &OneCopy| match self.which {
             GpuPairs::All => true,
             GpuPairs::Ring => copy.from == copy.to || copy.to == (copy.from + 1) % gpus,
             GpuPairs::None => copy.from == copy.to,
         };
+        let one_way = group(ONE_WAY, self.end);
         if self.which != GpuPairs::All {
-            tables.retain(|table| table.group == ONE_WAY);
+            tables.retain(|table| table.group == one_way);
             tables.iter_mut().for_each(|table| table.cases.retain(|copies| copies.iter().all(is_asked)));
         }
         let copy =
@@ -158,10 +164,10 @@ impl Peers {
             cases.push(PeerCase { copies: copies.iter().map(copy).collect(), bytes });
         };
         for table in &tables {
-            table.cases.iter().for_each(|copies| add(table.group, size, copies));
+            table.cases.iter().for_each(|copies| add(&table.group, size, copies));
         }
         if self.which == GpuPairs::All {
-            pairs.iter().for_each(|pair| add(ONE_WAY, smallest, &[*pair]));
+            pairs.iter().for_each(|pair| add(&one_way, smallest, &[*pair]));
         }
         let worker = |(rank, plan): (usize, &RankPlan)| Worker { rank, pu: plan.pu };
         let workers: Vec<Worker> = self.ranks.iter().enumerate().map(worker).collect();

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use device::{Direction, MemoryKind, PlatformKind};
 use engine::PlacingRules;
-use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, TransferMethod};
+use kernels::{By, GpuRound, GpuSuite, Pieces, ProblemSize, RankPlace, Scattered, TransferMethod};
 use pingpong::device_bytes;
 use placement::{Plan, Target, rows};
 use report::settings::TimingAsked;
+use stats::units::counted;
 use topo::{Survey, Topology};
 
 use crate::backends::FoundPlatform;
@@ -62,9 +63,8 @@ impl<'a> PieceSweep<'a> {
             return refused("--total is more than pieces can be counted; ask for less than 16 TiB");
         }
         if kind == PlatformKind::Host {
-            return refused(
-                "--pieces needs a GPU, and none takes part here; leave it out to sweep sizes of single copies",
-            );
+            let why = options.measuring.backend.without_gpu();
+            return refused(&format!("--pieces needs a GPU, and {why}; leave it out to sweep sizes of single copies"));
         }
         let targets: Vec<Target> = near.ranks.iter().map(|rank| rank.target.clone()).collect();
         let of_rows = |by| GpuPlaces::of_rows(rows(&survey.topology, by), &targets);
@@ -107,7 +107,19 @@ impl<'a> PieceSweep<'a> {
         let ways: Vec<&str> = self.ways().into_iter().map(|way| settings::way(way).name()).collect();
         let sizes: Vec<String> = self.asked.sizes.iter().map(|size| stats::units::size(*size)).collect();
         let total = stats::units::size(self.asked.total);
-        format!("{total} in pieces of {}; {}; {} figures", sizes.join(", "), ways.join(", "), self.figures())
+        let directions: Vec<&str> = config::unique(&self.options.directions).iter().map(|way| way.name()).collect();
+        let lie = match self.asked.scattered {
+            Scattered::Both => "",
+            Scattered::Host => ", scattered in host memory alone",
+            Scattered::Device => ", scattered on the GPU alone",
+        };
+        format!(
+            "{total} in pieces of {}{lie}; {}; {}; {}",
+            sizes.join(", "),
+            directions.join(", "),
+            ways.join(", "),
+            counted(self.figures(), "figure")
+        )
     }
 
     /// The experiment, on this platform.
@@ -124,9 +136,8 @@ impl<'a> PieceSweep<'a> {
         let suite =
             GpuSuite::new(cases, self.places.ranks(), (By::Gpu, ProblemSize::default()), &found.platform, rules);
         let need = |bytes: &str| format!("the pieces need {bytes} there; ask for a smaller --total");
-        for RankPlace { node, .. } in self.places.ranks() {
-            fits_on(topology, node, suite.bytes_on(node), need)?;
-        }
+        let nodes = self.places.ranks().into_iter().map(|RankPlace { node, .. }| (node, suite.bytes_on(node)));
+        fits_on(topology, nodes, need)?;
         for (_, target) in self.places.each() {
             let has = device_bytes(&*found.platform, target.id);
             fits(&name_of(target), has, suite.device_bytes(), need)?;

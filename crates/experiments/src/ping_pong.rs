@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use ::pingpong::{CopyCase, RunConfig, RunState};
+use ::pingpong::{CopyCase, Order, RunConfig, RunState};
 use placement::{Plan, Request, Target, TargetId};
 use ranks::{Communicator, Single};
 use stats::units::counted;
@@ -20,6 +20,7 @@ use crate::fault::Fault;
 use crate::finding::{drivers, found};
 use crate::journal::{DocumentJournal, FinishedRun};
 use crate::options::PingPongOptions;
+use crate::outline::{engine_and_clock, how, lines_of};
 
 impl PingPongOptions {
     /// Measures with the ranks as threads of this process. `fails`: what of the document is a finding though the run is complete.
@@ -38,7 +39,8 @@ impl PingPongOptions {
         };
         let RunContext { origin, sink, signals, observer, say } = session;
         let plan = self.planned(&topology, backends::targets(&*found.platform))?;
-        let config = config::checked(self, found.platform.facts().kind, plan.ranks.len())?;
+        let (kind, ranks) = (found.platform.facts().kind, plan.ranks.len());
+        let config = config::checked(self, kind, ranks, config::copy_size(&topology, kind, ranks))?;
         budget(&config, &plan, &topology, &found)?;
 
         let machine = topo::environment::probe();
@@ -75,14 +77,22 @@ impl PingPongOptions {
     /// # Errors
     /// What was asked for cannot be measured here.
     pub fn outline(&self) -> Result<(String, Result<(), Fault>), Fault> {
-        let topology = read()?;
+        self.outline_on(&read()?)
+    }
+
+    /// The same on this machine, which may be a saved one.
+    ///
+    /// # Errors
+    /// As [`Self::outline`].
+    pub fn outline_on(&self, topology: &Topology) -> Result<(String, Result<(), Fault>), Fault> {
         let measuring = &self.measuring;
         let Untouched { kind, targets, source } =
-            backends::untouched(measuring.backend, measuring.gpus.is_some(), &topology)?;
-        let plan = self.planned(&topology, targets)?;
-        let config = config::checked(self, kind, plan.ranks.len())?;
-        let fits = budget_untouched(&config, &plan, &topology);
-        Ok((outline(&source, &plan, &config), fits))
+            backends::untouched(measuring.backend, measuring.gpus.is_some(), topology)?;
+        let plan = self.planned(topology, targets)?;
+        let ranks = plan.ranks.len();
+        let config = config::checked(self, kind, ranks, config::copy_size(topology, kind, ranks))?;
+        let fits = budget_untouched(&config, &plan, topology);
+        Ok((outline(&source, &plan, &config) + &lines_of(&how(measuring)), fits))
     }
 
     /// The placement of the ranks, on these targets.
@@ -128,9 +138,14 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
     let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
     let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
     let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();
-    let _ = writeln!(text, "cases     {} on {}", cases.len(), counted(plan.ranks.len(), "rank"));
+    let turns = if config.orders == [Order::Alone] && plan.ranks.len() > 1 { ", one after the other" } else { "" };
+    let _ = writeln!(text, "cases     {} on {}{turns}", cases.len(), counted(plan.ranks.len(), "rank"));
     let _ = writeln!(text, "sizes     {}", sizes.join(", "));
     let _ = writeln!(text, "memory    {}, directions {}", memory.join(", "), directions.join(", "));
+    let how = engine_and_clock(config);
+    if let Some(words) = how.strip_prefix(", ") {
+        let _ = writeln!(text, "copied    {words}");
+    }
     if config.max_time != Duration::MAX {
         let _ = writeln!(text, "time      no further pass after {:.0} s of measuring", config.max_time.as_secs_f64());
     }

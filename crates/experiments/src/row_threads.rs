@@ -5,12 +5,18 @@
 use engine::Worker;
 use placement::{Plan, Row};
 use report::matrix::{Compares, Matrix};
+use stats::units::counted;
 use topo::Topology;
 
 use crate::exit::Exit;
 use crate::experiment::{memory_of, place};
 use crate::fault::Fault;
 use crate::matrix_parts::{node_column, row};
+
+/// The cores of the row that has most.
+pub(crate) fn most_cores(rows: &[Row]) -> usize {
+    rows.iter().filter_map(|row| Some(row.place.as_ref().ok()?.pus.len())).max().unwrap_or(0)
+}
 
 /// Rows of threads, and nodes.
 pub(crate) struct RowThreads {
@@ -19,14 +25,24 @@ pub(crate) struct RowThreads {
     pub nodes: Vec<u32>,
     /// The engine's ranks of each row that can be measured.
     pub workers: Vec<Vec<Worker>>,
+    /// Whether a number of threads was asked for.
+    is_asked: bool,
 }
 
 impl RowThreads {
-    /// A thread on each core of these rows, of each row so many at `most`, with the memory of these nodes.
+    /// A thread on each core of these rows, or so many as are asked for, with the memory of these nodes. A row of fewer cores than others has a thread on each of them.
     ///
     /// # Errors
-    /// Nothing can be measured.
+    /// Nothing can be measured, or no row has so many cores.
     pub fn new(rows: Vec<Row>, nodes: Vec<u32>, most: Option<usize>) -> Result<Self, Fault> {
+        let largest = most_cores(&rows);
+        if let Some(asked) = most.filter(|asked| *asked > largest && largest > 0) {
+            return Err(Fault::usage(format!(
+                "--threads {asked} is more than the {} of a row, whichever it is; ask for fewer, or for larger --rows",
+                counted(largest, "core")
+            )));
+        }
+
         let (mut workers, mut next) = (Vec::new(), 0);
         for row_place in rows.iter().filter_map(|row| row.place.as_ref().ok()) {
             let pus = row_place.pus.iter().take(most.unwrap_or(usize::MAX));
@@ -38,7 +54,18 @@ impl RowThreads {
             let why = "no row can be measured: this process may use no memory or no PU";
             return Err(Fault::new(Exit::NoResult, why));
         }
-        Ok(Self { rows, nodes, workers })
+        Ok(Self { rows, nodes, workers, is_asked: most.is_some() })
+    }
+
+    /// How many threads a row has, to stand before other words; nothing where no number was asked for.
+    pub fn description(&self) -> String {
+        if !self.is_asked {
+            return String::new();
+        }
+        let counts = || self.workers.iter().map(Vec::len);
+        let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+        let up_to = if least == most { "" } else { "up to " };
+        format!("{up_to}{} a row; ", counted(most, "thread"))
     }
 
     /// The rows that can be measured, by name, and the ranks of each.
@@ -46,6 +73,11 @@ impl RowThreads {
         let measured = self.rows.iter().filter(|row| row.place.is_ok());
         let ranks = |workers: &Vec<Worker>| workers.iter().map(|worker| worker.rank).collect();
         measured.zip(&self.workers).map(move |(row, workers)| (&row.name[..], ranks(workers)))
+    }
+
+    /// The PUs of each row that can be measured.
+    pub fn pus(&self) -> Vec<Vec<u32>> {
+        self.workers.iter().map(|row| row.iter().map(|worker| worker.pu).collect()).collect()
     }
 
     /// All threads.

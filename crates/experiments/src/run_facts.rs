@@ -1,8 +1,13 @@
 //! What is known of a machine and of what is to be measured on it before a run: what its document has from the beginning.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use engine::{CpuTime, HostShare, Order};
+use report::Document;
 use stats::flag::TimerFacts;
 use topo::Topology;
-use topo::environment::Environment;
+use topo::environment::{Environment, Probe, ProbeValue};
 
 use crate::backends::FoundPlatform;
 use crate::document::Origin;
@@ -11,6 +16,11 @@ use crate::document::rank_part::Local;
 use crate::experiment::Experiment;
 use crate::options::Measuring;
 
+/// From so many CPUs at once on the host is asked for them.
+const MANY_AT_ONCE: usize = 4;
+/// The part of them that a host runs at a time on which nothing is to be remarked.
+const GIVEN: f64 = 0.95;
+
 /// What is known before a run.
 pub(crate) struct RunFacts<'a> {
     args: &'a Measuring,
@@ -18,12 +28,78 @@ pub(crate) struct RunFacts<'a> {
     pub found: &'a FoundPlatform,
     machine: Environment,
     pub timer: TimerFacts,
+    /// The time that the whole run was given, where it was.
+    pub within: Option<Duration>,
+    /// How many of the ranks' CPUs the host ran at a time before the run, where that was asked, and what it
+    /// had taken from them by then.
+    host: Option<(HostShare, Option<CpuTime>)>,
+}
+
+fn host_sentence(share: HostShare) -> String {
+    format!(
+        "The host of this virtual machine ran {:.0} of {} CPUs at a time: figures of many cores at once are what it gives, and vary with its other guests.",
+        share.at_a_time, share.cpus
+    )
 }
 
 impl<'a> RunFacts<'a> {
     /// Of a run with these options on this platform.
     pub fn new(args: &'a Measuring, topology: &'a Topology, found: &'a FoundPlatform) -> Self {
-        Self { args, topology, found, machine: topo::environment::probe(), timer: engine::clock::measure() }
+        Self {
+            args,
+            topology,
+            found,
+            machine: topo::environment::probe(),
+            timer: engine::clock::measure(),
+            within: None,
+            host: None,
+        }
+    }
+
+    /// Asks the host for the CPUs of an experiment whose ranks are many at once, before it begins.
+    pub fn ask_host(&mut self, experiment: &Experiment) {
+        let at_once = experiment.figures.cases.iter().any(|case| case.order == Order::Simultaneous);
+        let pus: BTreeSet<u32> = experiment.workers.iter().map(|worker| worker.pu).collect();
+        if !at_once || pus.len() < MANY_AT_ONCE {
+            return;
+        }
+        let share = engine::host_share(pus);
+        self.host = share.map(|share| (share, CpuTime::now()));
+        self.machine.probes.extend(share.map(|share| Probe {
+            name: "host.cpus_at_a_time".to_owned(),
+            value: Some(ProbeValue::Number(share.at_a_time.round() as u64)),
+            source: format!("threads on {} CPUs that read the clock for 30 ms", share.cpus),
+            reason: None,
+        }));
+    }
+
+    /// What is to be said of the run beside its figures, now that it has ended.
+    pub fn remark(&self, document: &mut Document) {
+        if document.exit_code.is_some() {
+            self.say_if_over(document);
+            let few = self.host_share().filter(|share| share.at_a_time < GIVEN * share.cpus as f64);
+            document.verdict.extend(few.map(host_sentence));
+        }
+    }
+
+    /// What the host gave: before the run, or in it by its steal time, if that is less.
+    fn host_share(&self) -> Option<HostShare> {
+        let (share, before) = self.host?;
+        let given = before.zip(CpuTime::now()).and_then(|(before, now)| now.given_since(before));
+        let in_run = given.map_or(f64::INFINITY, |given| given * share.cpus as f64);
+        Some(HostShare { at_a_time: share.at_a_time.min(in_run), ..share })
+    }
+
+    /// Says of a run that it took longer than it was given.
+    fn say_if_over(&self, document: &mut Document) {
+        let Some(within) = self.within.map(|within| within.as_secs_f64()) else { return };
+        if document.elapsed_s > within {
+            document.verdict.push(format!(
+                "This run took {:.1} s, {:.1} s more than --within {within} s: every case has one block at least, whatever that takes.",
+                document.elapsed_s,
+                document.elapsed_s - within
+            ));
+        }
     }
 
     /// Does something with what is known of an experiment.
@@ -33,7 +109,7 @@ impl<'a> RunFacts<'a> {
         origin: &Origin,
         then: impl FnOnce(&ExperimentFacts) -> T,
     ) -> T {
-        let Self { args, topology, found, machine, timer } = self;
+        let Self { args, topology, found, machine, timer, .. } = self;
         let hosts = [topology.host()];
         let plan = &experiment.places;
         let local = Local { topology, found, machine, timer: *timer, plan, node: 0, hosts: &hosts };

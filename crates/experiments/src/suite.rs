@@ -26,6 +26,7 @@ use crate::options::{ContendOptions, MatrixOptions, Measuring, PeerOptions, Suit
 use crate::outline::Outline;
 use crate::peers::Peers;
 use crate::reach::{Reach, Reached};
+use crate::row_threads::most_cores;
 
 /// The size of a copy: large enough for the link's rate, small enough for many GPUs in a short time.
 const SIZE: u64 = 64 << 20;
@@ -33,6 +34,14 @@ const SIZE: u64 = 64 << 20;
 const THREADS: usize = 8;
 /// The part of the time that is for measuring: the rest is for opening devices, the pass under way when it is over, and the document.
 const MEASURING: f64 = 0.8;
+
+/// What opening the first GPU takes and each of them, how quickly memory is had and laid out, and what the
+/// first block of a case takes with its warm-up: for the
+/// least time.
+const OPENING: Duration = Duration::from_secs(2);
+const OPENING_A_GPU: Duration = Duration::from_millis(750);
+const LAID_OUT_BYTES_PER_S: f64 = 0.5e9;
+const FIRST_BLOCK: Duration = Duration::from_millis(80);
 
 /// What is to be measured, not yet bound to a platform.
 struct Parts {
@@ -57,13 +66,30 @@ impl Measurement for SuiteOptions {
         let parts = self.parts(survey, kind, &targets, &|_| None)?;
         let columns = targets.iter().map(name_of).collect();
         let rows = rows(&survey.topology, RowsBy::Node);
-        Ok(Outline { source, rows, columns, figures: parts.figures_description(), max_time: self.measuring_time() })
+        Ok(Outline {
+            source,
+            rows,
+            columns,
+            figures: parts.figures_description(),
+            max_time: self.measuring_time(),
+            how: Vec::new(),
+        })
     }
 
     fn experiment(&self, survey: &Survey, found: &FoundPlatform, making: Making) -> Result<Experiment, Fault> {
-        let mut experiment = self.parts_on(survey, found)?.experiment(survey, found, making.reached)?;
+        let parts = self.parts_on(survey, found)?;
+        let (gpus, bytes) = (parts.gpus(), parts.memory.bytes_a_thread());
+        let mut experiment = parts.experiment(survey, found, making.reached)?;
+        // What devices take that are made up is not known.
+        if found.platform.facts().simulated.is_none() {
+            self.refuse_too_short(least(gpus, bytes, experiment.suite.cases().len()))?;
+        }
         experiment.engine.max_time = self.measuring_time();
         Ok(experiment)
+    }
+
+    fn within(&self) -> Option<Duration> {
+        Some(self.within)
     }
 
     fn reach(&self, survey: &Survey, found: &FoundPlatform) -> Result<Option<Reach>, Fault> {
@@ -71,7 +97,31 @@ impl Measurement for SuiteOptions {
     }
 }
 
+/// The least time that a suite takes: its start, memory that is laid out, and a block of each case after its
+/// warm-up. Of four H200s it took 9.5 to 25 s
+/// where less was asked for.
+fn least(gpus: usize, bytes_a_thread: u64, cases: usize) -> Duration {
+    let start = if gpus > 0 { OPENING } else { Duration::ZERO };
+    let laying_out = Duration::from_secs_f64(bytes_a_thread as f64 / LAID_OUT_BYTES_PER_S);
+    let of = |each: Duration, count: usize| each * u32::try_from(count).unwrap_or(u32::MAX);
+    start + of(OPENING_A_GPU, gpus) + laying_out + of(FIRST_BLOCK, cases)
+}
+
 impl SuiteOptions {
+    /// Refuses less time than the plan takes.
+    fn refuse_too_short(&self, least: Duration) -> Result<(), Fault> {
+        // Whole seconds: the number that is said is one that is taken.
+        let seconds = least.as_secs_f64().ceil();
+        if self.within.as_secs_f64() >= seconds {
+            return Ok(());
+        }
+        let text = format!(
+            "--within {}: this suite takes {seconds} s at least on this machine (one block of every case); ask for --within {seconds}s or more",
+            stats::units::spoken_seconds(self.within.as_secs_f64())
+        );
+        Err(Fault::usage(text))
+    }
+
     fn measuring_time(&self) -> Duration {
         self.within.mul_f64(MEASURING)
     }
@@ -95,8 +145,11 @@ impl SuiteOptions {
             PlatformKind::Host => vec![Access::Read, Access::Write, Access::Copy, Access::Load],
             PlatformKind::Cuda | PlatformKind::Hip => vec![Access::Read, Access::Load],
         };
-        let cores = MatrixOptions { threads: Some(THREADS), access, measuring: own(), ..MatrixOptions::default() };
-        let nodes: Vec<u32> = Target::nodes_of(topology).iter().map(|target| target.index).collect();
+        let threads = THREADS.min(most_cores(&rows(topology, RowsBy::Node)));
+        let cores = MatrixOptions { threads: Some(threads), access, measuring: own(), ..MatrixOptions::default() };
+        let of_nodes = Target::nodes_of(topology);
+        let measured = if kind == PlatformKind::Host { targets } else { &of_nodes };
+        let nodes: Vec<u32> = measured.iter().map(|target| target.index).collect();
         let memory = MemoryMatrix::new(&cores, topology, rows(topology, RowsBy::Node), nodes)?;
         if kind == PlatformKind::Host {
             return Ok(Parts { gpus: None, peers: None, contend: None, memory });
@@ -114,7 +167,7 @@ impl SuiteOptions {
                 membind: Membind::Local,
             };
             let plan = placement::plan(topology, &request).map_err(Fault::usage)?;
-            let contend = ContendOptions { size: SIZE, measuring: own(), ..ContendOptions::default() };
+            let contend = ContendOptions { size: Some(SIZE), measuring: own(), ..ContendOptions::default() };
             Some(contend::Contend::new(&contend, kind, survey, plan)?)
         } else {
             None
@@ -124,6 +177,11 @@ impl SuiteOptions {
 }
 
 impl Parts {
+    /// How many GPUs take part.
+    fn gpus(&self) -> usize {
+        self.gpus.as_ref().map_or(0, GpuMatrix::gpus)
+    }
+
     fn figures_description(&self) -> String {
         let gpus = self.gpus.as_ref().map(|gpus| format!("nodes and GPUs: {}", gpus.figures_description()));
         let peers = self.peers.as_ref().map(|(_, peers)| format!("GPUs and GPUs: {}", peers.figures_description()));

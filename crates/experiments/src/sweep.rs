@@ -6,7 +6,7 @@ use device::{Direction, MemoryKind, PlatformKind};
 use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, device_bytes};
 use placement::{Membind, Plan, RankPlan, Request, Target, TargetId};
-use stats::units::parse_sizes;
+use stats::units::{counted, parse_sizes};
 use topo::{Survey, Topology};
 
 use crate::backends::{self, FoundPlatform, Untouched};
@@ -17,7 +17,7 @@ use crate::driver::{Making, Measurement, chosen};
 use crate::experiment::{Beforehand, CaseMap, DocumentCase, Experiment, RequestedSettings};
 use crate::fault::Fault;
 use crate::options::{Measuring, SweepOptions};
-use crate::outline::Outline;
+use crate::outline::{Outline, engine_and_clock};
 use crate::pieces::PieceSweep;
 
 /// The largest size when none is asked for, and the part of a place's memory that it may take.
@@ -33,11 +33,19 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// The copies that `args` ask for by the ranks of `plan`. `smallest`: the memory of the smallest place that takes part, bytes, where it is known.
+    /// The copies that `args` ask for by the ranks of `plan`, up to `largest` where no size is asked for, or
+    /// less where `smallest`, the memory of the smallest
+    /// place that takes part (bytes, where it is known), has no room for it.
     ///
     /// # Errors
     /// Sizes that this machine cannot address.
-    pub fn new(args: &SweepOptions, kind: PlatformKind, plan: Plan, smallest: Option<u64>) -> Result<Self, Fault> {
+    pub fn new(
+        args: &SweepOptions,
+        kind: PlatformKind,
+        plan: Plan,
+        smallest: Option<u64>,
+        largest: u64,
+    ) -> Result<Self, Fault> {
         let mut config = config::measuring(&args.measuring);
         config.by = args.engine;
         let sizes = match &args.sizes {
@@ -45,7 +53,7 @@ impl Sweep {
             None => {
                 // Every size is twice the one before it.
                 let fits = smallest.map_or(LARGEST, |bytes| 1 << (bytes / PART).max(4).ilog2());
-                parse_sizes(&format!("4B..{}B", LARGEST.min(fits))).map_err(Fault::usage)?
+                parse_sizes(&format!("4B..{}B", largest.min(fits))).map_err(Fault::usage)?
             }
         };
         config.sizes = sizes.into_iter().map(usize::try_from).collect::<Result<_, _>>().map_err(Fault::usage)?;
@@ -73,10 +81,11 @@ impl Sweep {
             several => format!("{several} sizes from {} to {}", size(first), size(last)),
         };
         format!(
-            "{sizes}; {} memory; {}; {} figures",
+            "{sizes}; {} memory; {}{}; {}",
             memory.join(", "),
             ways.join(", "),
-            self.copies.len() * self.plan.ranks.len()
+            engine_and_clock(&self.config),
+            counted(self.copies.len() * self.plan.ranks.len(), "figure")
         )
     }
 
@@ -121,7 +130,7 @@ impl Measurement for SweepOptions {
         if let Some(pieces) = &self.pieces {
             let sending = PieceSweep::new(self, pieces, (survey, kind), &planned)?;
             let (figures, max_time) = (sending.figures_description(), sending.max_time());
-            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time });
+            return Ok(Outline { source, rows: sending.places.rows, columns, figures, max_time, how: Vec::new() });
         }
         let sweep = self.listed(survey, kind, planned.clone(), |_| None)?;
         budget_untouched(&sweep.config, &planned, &survey.topology)?;
@@ -131,6 +140,7 @@ impl Measurement for SweepOptions {
             columns,
             figures: sweep.figures_description(),
             max_time: sweep.config.max_time,
+            how: Vec::new(),
         })
     }
 
@@ -165,9 +175,11 @@ impl SweepOptions {
         plan: Plan,
         device: impl Fn(TargetId) -> Option<u64>,
     ) -> Result<Sweep, Fault> {
-        let node = |node| survey.topology.memory_bytes(node);
-        let of = |rank: &RankPlan| [node(rank.memory_node), device(rank.target.id)];
+        let topology = &survey.topology;
+        let of = |rank: &RankPlan| [topology.usable_bytes(rank.memory_node), device(rank.target.id)];
         let smallest = plan.ranks.iter().flat_map(of).flatten().min();
-        Sweep::new(self, kind, plan, smallest)
+        // The end of a sweep without a GPU is beyond the cache too.
+        let beyond = config::copy_size(topology, kind, plan.ranks.len()).next_power_of_two();
+        Sweep::new(self, kind, plan, smallest, LARGEST.max(beyond))
     }
 }

@@ -10,6 +10,7 @@ use kernels::{By, Kernel, ThreadCase, ThreadSuite};
 use placement::Row;
 use report::kernels::COPIES;
 use report::settings::{Direction, MemoryKind};
+use stats::units::counted;
 use topo::Topology;
 
 use crate::budget::fits_on;
@@ -49,7 +50,8 @@ impl<'a> ThreadKernels<'a> {
     /// The figures to be taken, in words.
     pub(crate) fn figures_description(&self) -> String {
         let names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name()).collect();
-        format!("{} of {} by CPUs; {} figures", names.join(", "), self.options.size, self.figures())
+        let threads = self.threads.description();
+        format!("{} of {} by CPUs; {threads}{}", names.join(", "), self.options.size, counted(self.figures(), "figure"))
     }
 
     /// The experiment.
@@ -81,12 +83,10 @@ impl<'a> ThreadKernels<'a> {
         config.max_time = self.max_time();
         let rules = PlacingRules::on(topology, config.huge_pages);
         let suite = ThreadSuite::new(list, self.options.size, rules);
-        for node in &threads.nodes {
-            fits_on(topology, *node, suite.bytes_on(*node), |bytes| {
-                let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
-                format!("the kernels need {bytes} there; {smaller}")
-            })?;
-        }
+        fits_on(topology, threads.nodes.iter().map(|node| (*node, suite.bytes_on(*node))), |bytes| {
+            let smaller = "ask for a smaller --class or --size, fewer --threads or fewer --kernels";
+            format!("the kernels need {bytes} there; {smaller}")
+        })?;
         Ok(Experiment {
             known: Beforehand { kernels, ..Beforehand::default() },
             command: "kernels",

@@ -32,17 +32,25 @@ pub struct CorePairSuite {
     pairs: Vec<CorePair>,
     /// The PU and the memory node of each rank that asks.
     places: BTreeMap<usize, (u32, u32)>,
+    /// The rounds of a block at most; by its time where there is no limit.
+    rounds: Option<usize>,
     seed: u64,
     rules: PlacingRules,
 }
 
 impl CorePairSuite {
-    /// These pairs; each worker with the node of its lines.
-    pub fn new(pairs: Vec<CorePair>, workers: &[(Worker, u32)], seed: u64, rules: &PlacingRules) -> Self {
+    /// These pairs; each worker with the node of its lines. `rounds`: the most of a block.
+    pub fn new(
+        pairs: Vec<CorePair>,
+        workers: &[(Worker, u32)],
+        rounds: Option<usize>,
+        seed: u64,
+        rules: &PlacingRules,
+    ) -> Self {
         let places = workers.iter().map(|(worker, node)| (worker.rank, (worker.pu, *node))).collect();
         // Lines lie in pages of the usual size, which nobody has to help with.
         let rules = PlacingRules { one_node: rules.one_node, ..PlacingRules::default() };
-        Self { pairs, places, seed, rules }
+        Self { pairs, places, rounds, seed, rules }
     }
 }
 
@@ -137,7 +145,7 @@ impl Site for PairSite {
     fn work(&mut self, _case: usize, _pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let line = self.next_line().ok_or_else(nothing)?;
         let ((_, lines), (_, other)) = self.lines.as_ref().zip(self.other.as_ref()).ok_or_else(nothing)?;
-        Ok(Box::new(Handovers::new(lines, line, other)?))
+        Ok(Box::new(Handovers::new(lines, line, other)?.of_at_most(self.suite.rounds)))
     }
 }
 

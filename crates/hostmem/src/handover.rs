@@ -123,6 +123,8 @@ pub(crate) struct Handovers<'a> {
     rounds: u64,
     /// Whether the other thread answers.
     answering: bool,
+    /// The most rounds of a block.
+    most: Option<usize>,
 }
 
 impl<'a> Handovers<'a> {
@@ -132,9 +134,17 @@ impl<'a> Handovers<'a> {
         word.store(0, Ordering::Relaxed);
         other.ask(Asked::Answer(line))?;
         match other.hear()? {
-            Said::Answering => Ok(Self { word, other, at: 0, rounds: 0, answering: true }),
+            Said::Answering => Ok(Self { word, other, at: 0, rounds: 0, answering: true, most: None }),
             _ => Err(gone()),
         }
+    }
+
+    /// The same with so many rounds in a block at most.
+    pub(crate) fn of_at_most(self, most: Option<usize>) -> Self {
+        // Fields cannot be moved out of what is dropped.
+        let mut limited = self;
+        limited.most = most;
+        limited
     }
 
     /// Ends it; how often the other thread has answered.
@@ -169,6 +179,10 @@ impl Work for Handovers<'_> {
 
     fn rounds_a_call(&self) -> u32 {
         HANDOVERS_A_CALL
+    }
+
+    fn rounds_at_most(&self) -> Option<usize> {
+        self.most
     }
 
     fn round(&mut self) -> Result<(), Failure> {

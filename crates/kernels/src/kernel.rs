@@ -160,16 +160,72 @@ mod tests {
         }
     }
 
+    /// A number's bytes in a result: of an integer, or of either precision.
+    fn number_bytes(kernel: Kernel) -> usize {
+        if matches!(kernel, Kernel::Dgemm | Kernel::FftDouble | Kernel::MdDouble) { 8 } else { 4 }
+    }
+
+    /// The typical size of a result's numbers.
+    fn typical(kernel: Kernel, output: &[u8]) -> f64 {
+        let squares: f64 = output.chunks_exact(number_bytes(kernel)).map(|bytes| value(bytes).powi(2)).sum();
+        (squares / (output.len() / number_bytes(kernel)) as f64).sqrt()
+    }
+
+    fn value(bytes: &[u8]) -> f64 {
+        if bytes.len() == 8 {
+            bytemuck::pod_read_unaligned(bytes)
+        } else {
+            bytemuck::pod_read_unaligned::<f32>(bytes).into()
+        }
+    }
+
+    /// The number in other bytes: another key or place, or a hundredth of the typical size more.
+    fn changed(kernel: Kernel, bytes: &mut [u8], typical: f64) {
+        let more = value(bytes) + 0.01 * typical;
+        match bytes.len() {
+            _ if kernel == Kernel::Sort => bytes[0] ^= 1,
+            8 => bytes.copy_from_slice(&more.to_ne_bytes()),
+            _ => bytes.copy_from_slice(&(more as f32).to_ne_bytes()),
+        }
+    }
+
     #[test]
-    fn a_number_that_is_wrong_is_found_in_every_result() {
+    fn a_number_that_is_a_hundredth_off_is_found_in_every_column_and_block_of_every_result() {
         for kernel in Kernel::ALL {
             let (problem, input, mut output) = solved(kernel);
-            let layout = problem.layout();
-            // The exponent of a number in the middle, or what a key or a value is.
-            let at = layout.output / 2 / 8 * 8 + 3;
-            bytemuck::cast_slice_mut::<u64, u8>(&mut output)[if at < layout.output { at } else { 3 }] ^= 0x41;
+            let (layout, size) = (problem.layout(), number_bytes(kernel));
+            let typical = typical(kernel, bytes(&output, layout.output));
+            let all = layout.output / size;
+            // Neighbours: every column of a matrix, every lane of a block. And places through all of it that
+            // are no multiple of a block apart.
+            let places: Vec<usize> = (0..all.min(300)).chain((0..all).step_by((all / 60).max(1) | 1)).collect();
+            for place in places {
+                let at = place * size;
+                // A position's fourth number is no result.
+                if matches!(kernel, Kernel::Md | Kernel::MdDouble) && place % 4 == 3 {
+                    continue;
+                }
+                let number = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut output)[at..at + size];
+                let was = number.to_vec();
+                changed(kernel, number, typical);
+                let checked = problem.check(bytes(&input, layout.input), bytes(&output, layout.output));
+                assert!(checked.is_err(), "{kernel}: number {place} of {all}");
+                bytemuck::cast_slice_mut::<u64, u8>(&mut output)[at..at + size].copy_from_slice(&was);
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_a_reduction_leaves_out_is_missed_wherever_it_stands() {
+        let (problem, mut input, output) = solved(Kernel::Reduction);
+        let layout = problem.layout();
+        let all = layout.input / 4;
+        for place in (0..64).chain((0..all).step_by((all / 16) | 1)) {
+            let numbers = bytemuck::cast_slice_mut::<u64, f32>(&mut input);
+            let was = std::mem::replace(&mut numbers[place], 0.0);
             let checked = problem.check(bytes(&input, layout.input), bytes(&output, layout.output));
-            assert!(checked.is_err(), "{kernel}");
+            assert!(checked.is_err(), "number {place} of {all}");
+            bytemuck::cast_slice_mut::<u64, f32>(&mut input)[place] = was;
         }
     }
 

@@ -18,6 +18,11 @@ pub(crate) fn signed(part: u64, at: usize) -> f64 {
     2.0 * unit(part, at) - 1.0
 }
 
+/// 1 or -1.
+pub(crate) fn sign(part: u64, at: usize) -> f64 {
+    if bits(part, at) >> 63 == 0 { 1.0 } else { -1.0 }
+}
+
 /// Writes a part of an input, which begins at this byte, number by number from the place of each.
 pub(crate) fn fill<T: Pod>(at: usize, part: &mut [u8], number: impl Fn(usize) -> T) {
     (at / size_of::<T>()..).zip(cast_slice_mut(part)).for_each(|(at, place)| *place = number(at));

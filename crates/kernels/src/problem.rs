@@ -1,12 +1,15 @@
 //! A problem: input in memory, what a GPU or a CPU makes of it, and whether the result is right.
 //!
 //! Pure: it knows bytes and counts, no device and no clock. The result is checked against another way to it than the one that is timed, with a tolerance that
-//! says what the order of additions may change.
+//! says what rounding in another order of additions may change.
 //!
-//! Dense matrices are checked by Freivalds' product with a vector, Fourier transforms by a weighed sum of their points, sorted keys by rising pairs of key and
-//! first place, other results number by number. The numbers of triad and scan are such that every order of additions gives the same result, which is compared
-//! bit by bit; elsewhere the tolerance is a part of the sum of what is added: 1e-5, and 1e-13 in double precision. Work is counted as SHOC counts it; inputs
-//! are not SHOC's.
+//! Dense matrices are checked by Freivalds' products with two vectors of ±1, Fourier transforms by two sums
+//! of their points with weights of ±1 ± i, sorted keys by
+//! rising pairs of key and first place, other results number by number. The numbers of triad, reduction and
+//! scan are such that every order of additions gives the
+//! same result, which is compared bit by bit; elsewhere the tolerance follows from the precision's ε and the
+//! size of what is added. Work is counted as SHOC counts
+//! it; inputs are not SHOC's.
 
 use std::fmt;
 use std::ops::Range;

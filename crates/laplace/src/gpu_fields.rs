@@ -81,10 +81,12 @@ pub(crate) fn bytes_of(field: Field) -> [usize; 2] {
 pub(crate) struct GpuFields {
     computer: Box<dyn Computer>,
     layout: Layout,
-    share: RowShare,
+    pub(crate) share: RowShare,
     second: bool,
     word: usize,
     starts: usize,
+    /// When the halo began whose copies back are under way.
+    halo_began_ns: Option<u64>,
     pub(crate) iterations: u64,
 }
 
@@ -103,8 +105,11 @@ impl GpuFields {
         let layout = Layout::new(share.field);
         let memory = PlacedMemory::new(bound, layout.window, node, rules)?;
         let memory = device.adopt(MemoryKind::Pinned, Box::new(memory.into_mapping()))?;
-        let computer = device.computer(program(), memory, layout.bytes())?;
-        Ok(Self { computer, layout, share, second: false, word: 0, starts: 0, iterations: 0 })
+        Ok(Self::on(device.computer(program(), memory, layout.bytes())?, layout, share))
+    }
+
+    fn on(computer: Box<dyn Computer>, layout: Layout, share: RowShare) -> Self {
+        Self { computer, layout, share, second: false, word: 0, starts: 0, halo_began_ns: None, iterations: 0 }
     }
 
     /// The window, to be looked at.
@@ -137,7 +142,7 @@ impl GpuFields {
             self.computer.round(&to)?;
         }
         self.computer.round(&[RoundStep::ToDevice(0..WORDS * WORD)])?;
-        (self.second, self.iterations, self.word) = (false, 0, 0);
+        (self.second, self.iterations, self.word, self.halo_began_ns) = (false, 0, 0, None);
         Ok(())
     }
 
@@ -203,12 +208,23 @@ impl GpuFields {
             self.second = !self.second;
             left -= 1;
         }
+        spent.halo_ns += self.finish_halo()?;
         self.settle()?;
         self.iterations += u64::from(iterations);
         if iterations > 0 {
             spent.residual = self.residual()?;
         }
         Ok(spent)
+    }
+
+    /// Goes on with messages that mean nothing until there were so many exchanges: neighbours whose own
+    /// iterations did not fail wait for them.
+    pub(crate) fn serve_neighbours(&mut self, halos: &Halos, exchanges: u32) {
+        while halos.exchanges() < exchanges {
+            if self.messages(halos).is_err() {
+                return;
+            }
+        }
     }
 
     /// Every inner row.
@@ -281,18 +297,30 @@ impl GpuFields {
         ended
     }
 
+    /// An iteration; the time of the halo that ended in it, which is the one before its own.
     fn staged(&mut self, halos: &Halos) -> Result<u64, LaplaceFault> {
         let all = self.all_rows();
         let steps = self.step(std::slice::from_ref(&all));
         self.start(&steps)?;
+        let halo_ns = self.finish_halo()?;
         self.settle()?;
-        let began = clock::now_ns();
+
+        self.halo_began_ns = Some(clock::now_ns());
         let (out, back) = (self.halo_copies(true), self.halo_copies(false));
         self.start(&out)?;
         self.settle()?;
         self.messages(halos)?;
         self.start(&back)?;
-        Ok(clock::now_ns() - began)
+        Ok(halo_ns)
+    }
+
+    /// Waits for the copies back of a staged halo, behind which the next kernel may be queued already: how
+    /// long that halo took, copies included.
+    fn finish_halo(&mut self) -> Result<u64, DeviceError> {
+        let Some(began_ns) = self.halo_began_ns.take() else { return Ok(0) };
+        // They were the first that was started since everything had ended.
+        self.computer.wait_for(1)?;
+        Ok(clock::now_ns() - began_ns)
     }
 
     fn staged_beside(&mut self, halos: &Halos) -> Result<(), LaplaceFault> {
@@ -352,3 +380,6 @@ fn lent(window: &mut [u8], range: Range<usize>) -> Result<&mut [u8], DeviceError
         reason: "waiting for earlier work failed, so the driver may still use it".to_owned(),
     })
 }
+
+#[cfg(test)]
+pub(crate) mod stand_in;

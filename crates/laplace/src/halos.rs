@@ -1,5 +1,6 @@
 //! The messages between neighbours: the first row to the rank above, the last to the one below, and theirs into the border.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use ranks::Exchange;
@@ -17,16 +18,21 @@ pub(crate) struct Reached {
 }
 
 /// A rank's messages.
-#[derive(Clone, Copy)]
 pub(crate) struct Halos<'m> {
     mpi: Option<&'m dyn Exchange>,
     share: RowShare,
+    exchanges: Cell<u32>,
 }
 
 impl<'m> Halos<'m> {
     /// The messages of this share. A rank that has neighbours needs MPI.
     pub(crate) fn new(mpi: Option<&'m dyn Exchange>, share: RowShare) -> Self {
-        Self { mpi, share }
+        Self { mpi, share, exchanges: Cell::new(0) }
+    }
+
+    /// How many exchanges were begun.
+    pub(crate) fn exchanges(&self) -> u32 {
+        self.exchanges.get()
     }
 
     /// The rows that are computed first where halos overlap, and those inside.
@@ -52,6 +58,7 @@ impl<'m> Halos<'m> {
         at: impl Fn(usize, usize, bool) -> usize,
         beside: impl FnOnce(),
     ) -> Result<(), LaplaceFault> {
+        self.exchanges.update(|begun| begun + 1);
         let Some(mpi) = self.mpi else {
             beside();
             return Ok(());

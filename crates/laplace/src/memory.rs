@@ -45,6 +45,13 @@ impl LaplaceMemory {
         Ok(Self { host, gpu: gpu.transpose()?, share, place })
     }
 
+    /// Memory of a device that a test has made.
+    #[cfg(test)]
+    pub(crate) fn of_gpu(gpu: GpuFields) -> Self {
+        let share = gpu.share;
+        Self { host: None, gpu: Some(gpu), share, place: [0, 0] }
+    }
+
     pub(crate) fn look(&mut self, how: PageCheck) -> Result<(ObservedPlacement, Option<String>), LaplaceFault> {
         let mut seen = ObservedPlacement::thread()?;
         if let Some(host) = &self.host {
@@ -76,6 +83,14 @@ impl LaplaceMemory {
             (HaloWay::Cpu, Some(host), _) => host.iterate(halos, variant.overlap, iterations),
             (way, _, Some(gpu)) if way.has_gpu() => gpu.iterate(halos, (way, variant.overlap), iterations),
             (way, ..) => Err(LaplaceFault::NoMemory(way.name())),
+        }
+    }
+
+    /// After a failure of this rank's own: see [`GpuFields::serve_neighbours`]. A core fails in MPI's calls
+    /// alone.
+    pub(crate) fn serve_neighbours(&mut self, halos: &Halos, variant: WayVariant, exchanges: u32) {
+        if let Some(gpu) = self.gpu.as_mut().filter(|_| variant.way.has_gpu()) {
+            gpu.serve_neighbours(halos, exchanges);
         }
     }
 

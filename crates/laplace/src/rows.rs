@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kernels::jacobi::Cell;
+use kernels::jacobi::{Cell, Precision};
 
 use crate::grid::{RowShare, Solution};
 
@@ -10,6 +10,28 @@ use crate::grid::{RowShare, Solution};
 const ROUNDED: f64 = 6.0;
 /// What it may have added before the first one.
 const AT_FIRST: f64 = 4.0;
+
+/// The most that rounding may have added before the field is checked and filled anew: a row of zeros in place
+/// of a neighbour's is still seen by then.
+const MOST_ALLOWED: f64 = 1e-3;
+
+/// Half of a unit of the last place of 1.
+fn half_unit(precision: Precision) -> f64 {
+    match precision {
+        Precision::Single => f64::from(f32::EPSILON) / 2.0,
+        Precision::Double => f64::EPSILON / 2.0,
+    }
+}
+
+/// How far a cell may be from its value after so many iterations.
+fn allowed(precision: Precision, iterations: u64) -> f64 {
+    (AT_FIRST + ROUNDED * iterations as f64) * half_unit(precision)
+}
+
+/// The most iterations from one filling of the field to the check.
+pub(crate) fn most_iterations(precision: Precision) -> u64 {
+    ((MOST_ALLOWED / half_unit(precision) - AT_FIRST) / ROUNDED) as u64
+}
 
 /// Writes rows of the share, the border above as row 0, for a wave of this size; `into` begins with the first of them.
 pub(crate) fn fill<T: Cell>(solution: &Solution, share: &RowShare, rows: Range<usize>, wave: f64, into: &mut [T]) {
@@ -33,8 +55,7 @@ pub(crate) fn check<T: Cell>(
     from: &[T],
 ) -> Result<(), String> {
     let wave = solution.wave_after(iterations);
-    let half_unit = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON } / 2.0;
-    let allowed = (AT_FIRST + ROUNDED * iterations as f64) * half_unit;
+    let allowed = allowed(T::PRECISION, iterations);
     let (pitch, first) = (share.field.pitch(), share.field.at(0, 0));
     for (row, cells) in rows.zip(from.chunks(pitch)) {
         let of_row = solution.row(share.first + row, wave).skip(1);

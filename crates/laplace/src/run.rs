@@ -1,7 +1,14 @@
 //! What all ranks do together: each way is proven from the known field on, then blocks of all ways are interleaved, and at the end every cell is held against what it should be.
 //!
+//! Ways of one memory go on with one field. After a failure nobody knows how far it got on each rank, so it
+//! is filled anew before another way goes on with it; ways whose last blocks could not be checked for that
+//! iterate once more for the check. The rank that failed does its neighbours' exchanges all the same, so that
+//! they end and none of their messages is left for the next way. The field is also checked and filled anew
+//! before rounding may have added so much that a wrong row would not be seen.
+//!
 //! Rank 0 says what comes next and hears what it gave. Ways that MPI survives in any case are measured first, all of them; then device memory is sent.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,12 +27,19 @@ use crate::memory::LaplaceMemory;
 use crate::results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFound, WayProof, WayTrouble};
 use crate::way::{HaloWay, WayVariant};
 
+mod field;
+
+use field::FieldUse;
+
 /// Iterations after which a way's field is held against the known one for the first time.
 pub const PROOF_ITERATIONS: u32 = 16;
 /// How long a block lasts: long beside what lies between blocks.
 const BLOCK_NS: f64 = 3e7;
 /// The most iterations of a block.
 const MOST_ITERATIONS: f64 = 10_000.0;
+/// Iterations before those of a block that do not count: they have all ranks begin together, and their caches
+/// as in a block.
+const UNCOUNTED_ITERATIONS: u32 = 1;
 /// How long ranks wait for each other's answers: whoever watches them has a shorter limit.
 const ANSWERS: Duration = Duration::from_secs(24 * 3600);
 
@@ -59,6 +73,8 @@ enum LaplaceOrder {
     Look { first: bool },
     /// From the known field on, and held against it.
     Prove(WayVariant),
+    /// Fill the field of this way.
+    Fill(WayVariant),
     /// So many iterations, timed.
     Block(WayVariant, u32),
     /// Hold the field of this way against what it should be.
@@ -79,6 +95,17 @@ enum LaplaceAnswer {
     Done,
 }
 
+impl LaplaceOrder {
+    /// The way that iterates, and how often rows are exchanged.
+    fn exchanges(self) -> Option<(WayVariant, u32)> {
+        match self {
+            Self::Prove(variant) => Some((variant, PROOF_ITERATIONS)),
+            Self::Block(variant, iterations) => Some((variant, UNCOUNTED_ITERATIONS + iterations)),
+            Self::Look { .. } | Self::Fill(_) | Self::Check(_) | Self::End => None,
+        }
+    }
+}
+
 impl LaplaceRun {
     /// Does all of it as one of the ranks; what is found is rank 0's.
     ///
@@ -92,7 +119,8 @@ impl LaplaceRun {
         journal: &mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
     ) -> Result<LaplaceResults, LaplaceFault> {
         let solution = Solution::new(self.grid);
-        let mut all = All { run: self, solution, here, comm, journal };
+        let mut all =
+            All { run: self, solution, here, comm, journal, fields: Default::default(), unchecked: BTreeSet::new() };
         if all.comm.place().rank == 0 { all.lead(interrupted) } else { all.follow() }
     }
 }
@@ -104,6 +132,10 @@ struct All<'a, 'w, 'h> {
     here: &'a mut LaplaceRank<'h>,
     comm: &'a mut Communicator<'w>,
     journal: &'a mut dyn SessionJournal<LaplaceStep, LaplaceResults>,
+    /// The host's field, and the device's.
+    fields: [FieldUse; 2],
+    /// Ways with iterations that no check has followed yet.
+    unchecked: BTreeSet<usize>,
 }
 
 impl All<'_, '_, '_> {
@@ -132,10 +164,7 @@ impl All<'_, '_, '_> {
     }
 
     fn perform(&mut self, order: LaplaceOrder) -> LaplaceAnswer {
-        let doing = match order {
-            LaplaceOrder::Prove(variant) | LaplaceOrder::Block(variant, _) => LaplaceStep::Iterations(variant),
-            _ => LaplaceStep::Else,
-        };
+        let doing = order.exchanges().map_or(LaplaceStep::Else, |(variant, _)| LaplaceStep::Iterations(variant));
         self.journal.doing(&doing);
         let answer = self.performed(order).unwrap_or_else(|fault| LaplaceAnswer::Failed(fault.to_string()));
         self.journal.doing(&LaplaceStep::Else);
@@ -143,8 +172,18 @@ impl All<'_, '_, '_> {
     }
 
     fn performed(&mut self, order: LaplaceOrder) -> Result<LaplaceAnswer, LaplaceFault> {
-        let LaplaceRank { memory, mpi } = &mut *self.here;
-        let halos = Halos::new(*mpi, memory.share);
+        let halos = Halos::new(self.here.mpi, self.here.memory.share);
+        let answer = self.performed_with(order, &halos);
+        // Once MPI has failed nothing more is sent.
+        let failed = answer.as_ref().is_err_and(|fault| !matches!(fault, LaplaceFault::Mpi(_)));
+        if let Some((variant, exchanges)) = order.exchanges().filter(|_| failed) {
+            self.here.memory.serve_neighbours(&halos, variant, exchanges);
+        }
+        answer
+    }
+
+    fn performed_with(&mut self, order: LaplaceOrder, halos: &Halos) -> Result<LaplaceAnswer, LaplaceFault> {
+        let memory = &mut *self.here.memory;
         let checked =
             |memory: &mut LaplaceMemory, variant, right: &dyn Fn(u64) -> LaplaceAnswer, solution: &Solution| {
                 memory.check(variant, solution).map(|checked| checked.map_or_else(LaplaceAnswer::Wrong, right))
@@ -156,14 +195,17 @@ impl All<'_, '_, '_> {
             }
             LaplaceOrder::Prove(variant) => {
                 memory.fill(variant, &self.solution)?;
-                let residual = memory.iterate(&halos, variant, PROOF_ITERATIONS)?.residual;
+                let residual = memory.iterate(halos, variant, PROOF_ITERATIONS)?.residual;
                 checked(memory, variant, &|bytes| LaplaceAnswer::Proven { residual, bytes }, &self.solution)
             }
+            LaplaceOrder::Fill(variant) => {
+                memory.fill(variant, &self.solution)?;
+                Ok(LaplaceAnswer::Done)
+            }
             LaplaceOrder::Block(variant, iterations) => {
-                // One that does not count: it has all ranks begin together, and their caches as in a block.
-                memory.iterate(&halos, variant, 1)?;
+                memory.iterate(halos, variant, UNCOUNTED_ITERATIONS)?;
                 let start_ns = clock::now_ns();
-                let spent = memory.iterate(&halos, variant, iterations)?;
+                let spent = memory.iterate(halos, variant, iterations)?;
                 let end_ns = clock::now_ns();
                 Ok(LaplaceAnswer::Block(BlockFound { start_ns, end_ns, iterations, halo_ns: spent.halo_ns }))
             }
@@ -181,9 +223,8 @@ impl All<'_, '_, '_> {
         };
         self.look(&mut found, true)?;
         for risky in [false, true] {
-            let ways: Vec<usize> = (0..found.ways.len())
-                .filter(|at| (found.ways[*at].variant.way == HaloWay::GpuAware) == risky)
-                .collect();
+            let is_next = |way: &WayFound| (way.variant.way == HaloWay::GpuAware) == risky && way.trouble.is_none();
+            let ways: Vec<usize> = (0..found.ways.len()).filter(|at| is_next(&found.ways[*at])).collect();
             self.phase(&mut found, &ways, interrupted)?;
         }
         self.look(&mut found, false)?;
@@ -195,12 +236,7 @@ impl All<'_, '_, '_> {
 
     fn look(&mut self, found: &mut LaplaceResults, first: bool) -> Result<(), LaplaceFault> {
         let answers = self.all(LaplaceOrder::Look { first })?;
-        for (rank, answer) in found.ranks.iter_mut().zip(answers) {
-            if let LaplaceAnswer::Looked(seen, mismatch) = answer {
-                rank.seen[usize::from(!first)] = Some(seen);
-                rank.mismatch = rank.mismatch.take().or(mismatch);
-            }
-        }
+        keep_placement(found, first, answers);
         Ok(())
     }
 
@@ -212,6 +248,7 @@ impl All<'_, '_, '_> {
         interrupted: &AtomicBool,
     ) -> Result<(), LaplaceFault> {
         let goes_on = || !interrupted.load(Ordering::Relaxed);
+        let most = MOST_ITERATIONS.min(self.most_iterations() as f64 - f64::from(UNCOUNTED_ITERATIONS));
         let mut iterations = vec![1_u32; found.ways.len()];
         for at in ways.iter().copied() {
             if !goes_on() {
@@ -228,6 +265,9 @@ impl All<'_, '_, '_> {
             }
             let way = &mut found.ways[at];
             way.trouble = trouble(&answers);
+            let field = &mut self.fields[usize::from(variant.way.has_gpu())];
+            let iterated = u64::from(PROOF_ITERATIONS);
+            *field = FieldUse { ways: vec![at], iterations: iterated, is_stale: way.trouble.is_some() };
             if way.trouble.is_none() {
                 way.proof = Some(WayProof { iterations: u64::from(PROOF_ITERATIONS), residual });
                 // Every way adds in one order: what differs in a bit is wrong.
@@ -235,13 +275,13 @@ impl All<'_, '_, '_> {
                 if let Some((other, first)) = first.filter(|(_, first)| *first != residual) {
                     let why = format!("wrong result: the residual is {residual:e}, and that of {other} is {first:e}");
                     found.ways[at].trouble = Some(WayTrouble::Wrong(why));
+                    field.is_stale = true;
                     continue;
                 }
                 // Two that do not count say how many a block has.
-                let answers = self.all(LaplaceOrder::Block(variant, 2))?;
-                found.ways[at].trouble = trouble(&answers);
+                let answers = self.iterate(&mut found.ways[at], at, 2)?;
                 let longest = blocks(&answers).map(|block| block.iteration_ns()).fold(0.0, f64::max);
-                iterations[at] = (BLOCK_NS / longest.max(1.0)).clamp(1.0, MOST_ITERATIONS).ceil() as u32;
+                iterations[at] = (BLOCK_NS / longest.max(1.0)).ceil().clamp(1.0, most) as u32;
             }
             self.journal.found(found);
         }
@@ -259,29 +299,31 @@ impl All<'_, '_, '_> {
             }
             random.shuffle(&mut open);
             for at in open {
-                self.block(&mut found.ways[at], iterations[at])?;
+                self.block(found, at, iterations[at])?;
             }
             self.journal.found(found);
         }
-        for at in ways.iter().copied() {
-            if found.ways[at].proof.is_none() || found.ways[at].trouble.is_some() {
-                continue;
-            }
-            let answers = self.all(LaplaceOrder::Check(found.ways[at].variant))?;
-            found.ways[at].trouble = trouble(&answers);
-            for (rank, answer) in answers.iter().enumerate() {
-                if let LaplaceAnswer::Checked(bytes) = answer {
-                    found.ranks[rank].checked_bytes += bytes;
+        for at in ways.iter().copied().filter(|_| goes_on()) {
+            let (way, field) = (&found.ways[at], self.field_of(found.ways[at].variant));
+            let is_left = field.is_stale || !field.ways.contains(&at);
+            if is_left && way.trouble.is_none() && self.unchecked.contains(&at) {
+                self.ready(found, at, iterations[at])?;
+                if found.ways[at].trouble.is_none() {
+                    self.iterate(&mut found.ways[at], at, iterations[at])?;
                 }
             }
+        }
+        for has_gpu in [false, true] {
+            self.check(found, has_gpu)?;
         }
         self.journal.found(found);
         Ok(())
     }
 
-    fn block(&mut self, way: &mut WayFound, iterations: u32) -> Result<(), LaplaceFault> {
-        let answers = self.all(LaplaceOrder::Block(way.variant, iterations))?;
-        way.trouble = trouble(&answers);
+    fn block(&mut self, found: &mut LaplaceResults, at: usize, iterations: u32) -> Result<(), LaplaceFault> {
+        self.ready(found, at, iterations)?;
+        let way = &mut found.ways[at];
+        let answers = if way.trouble.is_none() { self.iterate(way, at, iterations)? } else { Vec::new() };
         if way.trouble.is_some() {
             way.stop = Some(StopReason::Error);
             return Ok(());
@@ -314,17 +356,43 @@ fn blocks(answers: &[LaplaceAnswer]) -> impl Iterator<Item = &BlockFound> {
     })
 }
 
-/// What went wrong at a rank; a wrong result before a failure.
+/// Keeps where each rank was seen. A rank that could not be looked at leaves every way without a figure:
+/// nobody knows where it computed.
+fn keep_placement(found: &mut LaplaceResults, first: bool, answers: Vec<LaplaceAnswer>) {
+    let when = if first { "before" } else { "after" };
+    for (at, answer) in answers.into_iter().enumerate() {
+        let rank = &mut found.ranks[at];
+        match answer {
+            LaplaceAnswer::Looked(seen, mismatch) => {
+                rank.seen[usize::from(!first)] = Some(seen);
+                rank.mismatch = rank.mismatch.take().or(mismatch);
+            }
+            LaplaceAnswer::Failed(why) => {
+                let why = format!("rank {at}: its placement could not be checked {when} the iterations: {why}");
+                for way in found.ways.iter_mut().filter(|way| way.trouble.is_none()) {
+                    way.trouble = Some(WayTrouble::Failed(why.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What went wrong at a rank. A failure comes before a wrong result: neighbours of a rank that failed go on
+/// with rows that mean nothing.
 fn trouble(answers: &[LaplaceAnswer]) -> Option<WayTrouble> {
-    let wrong = answers.iter().enumerate().find_map(|(rank, answer)| match answer {
-        LaplaceAnswer::Wrong(why) => Some(WayTrouble::Wrong(format!("rank {rank}: {why}"))),
-        _ => None,
-    });
-    let failed = || {
+    let wrong = || {
         answers.iter().enumerate().find_map(|(rank, answer)| match answer {
-            LaplaceAnswer::Failed(why) => Some(WayTrouble::Failed(format!("rank {rank}: {why}"))),
+            LaplaceAnswer::Wrong(why) => Some(WayTrouble::Wrong(format!("rank {rank}: {why}"))),
             _ => None,
         })
     };
-    wrong.or_else(failed)
+    let failed = answers.iter().enumerate().find_map(|(rank, answer)| match answer {
+        LaplaceAnswer::Failed(why) => Some(WayTrouble::Failed(format!("rank {rank}: {why}"))),
+        _ => None,
+    });
+    failed.or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use crate::error::LineError;
+use crate::exec_call::ExecCall;
 use crate::launcher::{Launcher, torchrun};
 use crate::process::{Process, text_of};
 use crate::unknown::is_unknown;
-use crate::{numactl, prefix, sh, taskset};
+use crate::{hwloc_location, numactl, prefix, sh, taskset};
 
 /// Programs in one another: a script may start itself.
 const MOST_DEPTH: usize = 30;
@@ -37,8 +38,9 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
         "env" => prefix::env(&mut process, rest)?,
         "sh" | "bash" | "dash" | "ksh" | "zsh" => return prefix::shell(process, &name, rest, follow),
         "numabench" if rest.first() == Some(&"exec") => {
-            process.through_exec = true;
-            return Ok(vec![process]);
+            let (call, program) = ExecCall::read(&rest[1..])?;
+            process.exec = Some(Box::new((call, process.pus.clone(), process.policy.clone())));
+            program
         }
         "torchrun" => {
             torchrun::apply(&mut process, rest)?;
@@ -57,10 +59,7 @@ pub(crate) fn follow<'t>(mut process: Process<'t>, words: &[&str]) -> Result<Vec
                 "{launcher} stands behind another launcher: write the line that starts the ranks of one node"
             )));
         }
-        "hwloc-bind" => {
-            process.lose("hwloc-bind binds by places that are not read here: put numabench check into the launch");
-            return Ok(vec![process]);
-        }
+        "hwloc-bind" => hwloc_location::bind(&mut process, rest)?,
         _ => match prefix::behind(&name, rest) {
             Some(program) => program,
             None if prefix::is_tool(&name) => return Ok(vec![process]),

@@ -1,8 +1,10 @@
 //! The GPUs of a rank: what the launcher gives it, and what variables of its program show it of that.
 //!
-//! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. ROCr hides first, and HIP counts what is left.
+//! By index in PCI order, which is what Slurm and the runtimes count on nodes whose GPUs are alike. CUDA counts unlike ones from the fastest, unless
+//! `CUDA_DEVICE_ORDER` says otherwise (CUDA C++ Programming Guide, "Environment variables"): there an index is not known. ROCr hides first, and HIP counts
+//! what is left. Level Zero counts GPUs or their tiles, as `ZE_FLAT_DEVICE_HIERARCHY` says (oneAPI Level Zero specification, "Affinity Mask").
 
-use topo::gpu_class::AMD;
+use topo::gpu_class::{AMD, INTEL, NVIDIA};
 use topo::running::UsableGpus;
 use topo::visibility::Visible;
 
@@ -19,6 +21,12 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     match (given, shown) {
         (Some(Err(why)), None) => unknown(why.clone()),
         (Some(Err(why)), Some(_)) => unknown(format!("{why}; what the program's variables name depends on it")),
+        (Some(Ok(given)), None) if given.len() < all.len() && is_by_cuda(process, given) => {
+            match in_pci_order(process, &all) {
+                Ok(()) => usable_at(process, given, "the line gives it this GPU".to_owned()),
+                Err(why) => unknown(why),
+            }
+        }
         (Some(Ok(given)), None) => usable_at(process, given, "the line gives it this GPU".to_owned()),
         (Some(Ok(given)), Some((shown, text))) if *given == all || *given == shown => {
             usable_at(process, &shown, format!("it is shown {text}"))
@@ -31,10 +39,15 @@ pub(crate) fn usable(process: &Process<'_>, given: Option<&Known<Vec<usize>>>) -
     }
 }
 
+/// Whether a launcher says these GPUs by `CUDA_VISIBLE_DEVICES`.
+fn is_by_cuda(process: &Process<'_>, given: &[usize]) -> bool {
+    given.iter().any(|index| process.topology.gpus.get(*index).is_some_and(|gpu| gpu.vendor_id == NVIDIA))
+}
+
 /// What its variables show, by index, and the variables with their values; `Ok(None)` where none is set. Each runtime counts its vendor's GPUs alone;
 /// where variables of one runtime are set, the program is taken to be of that one.
 fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, String)>> {
-    let [cuda, rocr, hip] = GPU_VARIABLES;
+    let [cuda, rocr, hip, ze] = GPU_VARIABLES;
     let gpus = &process.topology.gpus;
     let (amd, others): (Vec<usize>, Vec<usize>) = all.iter().partition(|index| gpus[**index].vendor_id == AMD);
     let mut of_amd = None;
@@ -49,9 +62,17 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
             of_amd = Some((indices(name, &value, &among)?, format!("{name}={value}")));
         }
     }
+    let (intel, others): (Vec<usize>, Vec<usize>) = others.iter().partition(|index| gpus[**index].vendor_id == INTEL);
+    if let (Some(value), false) = (process.exported(ze)?, intel.is_empty()) {
+        return Ok(Some((of_level_zero(process, &value, &intel)?, format!("{ze}={value}"))));
+    }
     let of_others = match process.exported(cuda)? {
         Some(value) if !others.is_empty() || all.is_empty() => {
-            Some((indices(cuda, &value, &others)?, format!("{cuda}={value}")))
+            let shown = indices(cuda, &value, &others)?;
+            if shown.len() < others.len() {
+                in_pci_order(process, &others)?;
+            }
+            Some((shown, format!("{cuda}={value}")))
         }
         _ => None,
     };
@@ -63,6 +84,37 @@ fn shown(process: &Process<'_>, all: &[usize]) -> Known<Option<(Vec<usize>, Stri
         }
         (one, other) => one.or(other),
     })
+}
+
+/// Whether an index of CUDA is a place in PCI order.
+///
+/// # Errors
+/// Why not.
+fn in_pci_order(process: &Process<'_>, indices: &[usize]) -> Known<()> {
+    let gpus = || indices.iter().filter_map(|index| process.topology.gpus.get(*index));
+    let are_alike = gpus().all(|gpu| gpus().next().is_some_and(|first| first.device_id == gpu.device_id));
+    let order = process.exported("CUDA_DEVICE_ORDER").ok().flatten();
+    match are_alike || order.as_deref() == Some("PCI_BUS_ID") {
+        true => Ok(()),
+        false => Err("the GPUs of this machine are unlike, and CUDA numbers the fastest first: which one an index names is not known. \
+             Set CUDA_DEVICE_ORDER=PCI_BUS_ID beside CUDA_VISIBLE_DEVICES"
+            .to_owned()),
+    }
+}
+
+/// The GPUs of `ZE_AFFINITY_MASK`: `0,1` or `0.0,0.1` with the tile behind the point.
+fn of_level_zero(process: &Process<'_>, value: &str, intel: &[usize]) -> Known<Vec<usize>> {
+    let hierarchy = process.exported("ZE_FLAT_DEVICE_HIERARCHY").ok().flatten();
+    let has_tiles = value.split(',').all(|entry| entry.contains('.'));
+    if !has_tiles && hierarchy.as_deref() != Some("COMPOSITE") {
+        return Err(format!(
+            "ZE_AFFINITY_MASK={value} counts GPUs or their tiles: set ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE, or write GPU.TILE"
+        ));
+    }
+    let gpu_of = |entry: &str| entry.split('.').next().unwrap_or_default().to_owned();
+    let mut gpus = indices("ZE_AFFINITY_MASK", &value.split(',').map(gpu_of).collect::<Vec<_>>().join(","), intel)?;
+    gpus.dedup();
+    Ok(gpus)
 }
 
 /// The GPUs of a list, counted along those that are left; one beyond them stays as it is, so that it is said to be absent.

@@ -84,6 +84,14 @@ impl Launcher {
         Self::ALL.iter().copied().find(|launcher| launcher.facts().reads.commands().contains(&command))
     }
 
+    /// Its variable that tells what a variable of some launcher tells.
+    pub(crate) fn own_variable(self, name: &str) -> Option<&'static str> {
+        let tells = |launcher: Self| launcher.facts().tells.iter();
+        let (_, told) = Self::ALL.iter().flat_map(|launcher| tells(*launcher)).find(|(known, _)| *known == name)?;
+        let same = tells(self).filter(|(_, own)| own == told).map(|(own, _)| *own);
+        same.clone().find(|own| *own == name).or_else(|| same.clone().next())
+    }
+
     /// The variables that this launcher does not set, and some other one does.
     pub(crate) fn not_told(self) -> Vec<&'static str> {
         let names = |launcher: Self| launcher.facts().tells.iter().map(|(name, _)| *name);

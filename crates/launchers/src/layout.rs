@@ -13,6 +13,10 @@ use crate::objects::JobMachine;
 use crate::process::{Known, Policy};
 use crate::slurm_files::SlurmFiles;
 
+/// What is assumed where a step of Slurm may have no more of its node than it asks for.
+pub(crate) const OWN_PART: &str =
+    "a step gets the CPUs that it asks for (SelectType=select/cons_tres, Slurm 22.05 and later)";
+
 /// How a launcher starts one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
@@ -22,12 +26,24 @@ pub(crate) struct Start {
     pub gpus: Option<Known<Vec<usize>>>,
     /// Its memory policy.
     pub policy: Policy,
+    /// The PUs that it has together with the other ranks; `None`: all of the job's.
+    pub pool: Option<IdSet>,
+    /// The GPUs that the line asks for, all ranks' together, by index; `None`: all of the node.
+    pub asked_gpus: Option<Vec<usize>>,
+    /// Its number in the launch, where the launcher gives it another one on the node.
+    pub world: Option<usize>,
 }
 
 impl Start {
     /// Not bound, all GPUs, memory where it falls.
-    pub const FREE: Self =
-        Self { pus: None, gpus: None, policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())) };
+    pub const FREE: Self = Self {
+        pus: None,
+        gpus: None,
+        policy: (PolicyMode::Default, IdSet(std::collections::BTreeSet::new())),
+        pool: None,
+        asked_gpus: None,
+        world: None,
+    };
 
     /// Bound to these.
     pub fn on(pus: IdSet) -> Self {

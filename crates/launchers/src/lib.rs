@@ -6,7 +6,7 @@
 //!
 //! Reading a line ([`line::read`]):
 //! * `launcher` has each launcher's table of options, and where they put ranks; `mpirun` (`mpi_options`) tells the three apart that share a command's name;
-//! * `numactl`, `taskset`, `prefix` what stands before a program, `sh` a wrapper's script, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
+//! * `numactl`, `taskset`, `hwloc_location`, `prefix` what stands before a program, `sh` a wrapper's script, `exec_call` our own exec, `follow` one rank's `process` through them, `gpus` those that it sees, `unknown` what is
 //!   not known in a value;
 //! * `layout` what a launcher says of each rank, `count` how many there are, `objects` the machine's parts in launchers' order, `rankfile` Open MPI's file;
 //! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
@@ -20,12 +20,14 @@ mod binding;
 mod count;
 pub mod dialect;
 mod error;
+mod exec_call;
 mod facts;
 mod follow;
 mod gpus;
 mod grammar;
 pub mod gres_conf;
 mod host_list;
+mod hwloc_location;
 mod interface;
 mod launch;
 mod launch_size;
@@ -60,6 +62,7 @@ pub use dialect::{
     BindingError, Command, Dialect, DialectError, LOCAL_RANK_VARIABLES, Saying, Situation, Starter, StarterError,
     VisibilityVariables, command, omp_places, parse_map_cpu, parse_mask, parse_mask_cpu, say, visible, wrapper,
 };
+pub use exec_call::ExecCall;
 pub use facts::{LauncherFacts, SharedPus, UsualMpi};
 pub use host_list::host_list;
 pub use interface::Interface;

@@ -7,6 +7,8 @@
 //!
 //! What a launcher decides by itself is not guessed: there is a reading for each way that it may, or the rank's PUs are unknown with the reason. A
 //! line of which no rank's PUs are known is refused with what to write; what the launcher itself would refuse is refused as a line that is wrong.
+//!
+//! Some 410 lines because the way from a text to its ranks is read from top to bottom.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +18,11 @@ use topo::process::PolicyMode;
 use topo::running::UsableGpus;
 
 pub use crate::error::LineError;
-use crate::facts::Reads;
+use crate::exec_call::ExecCall;
+use crate::facts::{Reads, SharedPus};
 use crate::follow::follow;
 use crate::launcher::{Launcher, torchrun};
-use crate::layout::{LaunchLine, Layout, Options, Start, Tells};
+use crate::layout::{LaunchLine, Layout, OWN_PART, Options, Start, Tells};
 use crate::objects::JobMachine;
 use crate::pasted::{known, launch_of, pasted};
 use crate::process::{GPU_VARIABLES, Known, Policy, Process, Variable};
@@ -32,12 +35,18 @@ use crate::{gpus, mpirun};
 pub struct LineRank {
     /// Its number on its node.
     pub rank: usize,
+    /// Its number in the launch, whose first node is the judged one.
+    pub world: usize,
     /// The PUs that it may run on; or why they are not known.
     pub pus: Known<IdSet>,
     /// Its memory policy, and the nodes that the policy names; or why they are not known.
     pub policy: Known<Policy>,
     /// The GPUs that it can use.
     pub gpus: UsableGpus,
+    /// The call of `numabench exec` that puts it elsewhere; the places above are those that exec finds.
+    pub exec: Option<ExecCall>,
+    /// The GPUs that the line asks for, all ranks' together, by index; `None`: all of the node.
+    pub asked_gpus: Option<Vec<usize>>,
 }
 
 /// The ranks in one of the ways that the line may mean.
@@ -62,6 +71,8 @@ pub struct Launched {
     pub notes: Vec<String>,
     /// Whether what stands behind the launcher binds PUs or memory itself, so that the launcher's options change nothing.
     pub binds_behind: bool,
+    /// Whether the line gives its ranks a smaller part of the node than the job has: a binding beyond it is refused.
+    pub has_own_part: bool,
 }
 
 /// Reads the line, with lines before it that set its variables; files that it names (a rankfile, a wrapper) are read too. Several lines that start a process each (`numactl … ./app &`) are the
@@ -113,7 +124,7 @@ fn processes(text: &str, topology: &Topology) -> Option<Result<Launched, LineErr
         notes.extend(launched.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         let own = launched.readings.into_iter().flat_map(|reading| reading.ranks);
         for rank in own {
-            ranks.push(LineRank { rank: ranks.len(), ..rank });
+            ranks.push(LineRank { rank: ranks.len(), world: ranks.len(), ..rank });
         }
     }
     Some(finish(vec![Reading { assumes: Vec::new(), ranks }], Launcher::Nobody, None, notes))
@@ -169,8 +180,10 @@ pub(crate) fn process<'t>(
         variables: variables.iter().map(|(name, value)| (name.clone(), exported(value))).collect(),
         // Nothing is known to show GPUs where the line does not say it.
         absent: launcher.not_told().into_iter().chain(GPU_VARIABLES).collect(),
+        shares_own_pus: matches!(launcher.facts().shared_pus, SharedPus::OfRank(_)),
+        foreign: Vec::new(),
         doubt: None,
-        through_exec: false,
+        exec: None,
         workers: None,
         launch: None,
         depth: 0,
@@ -200,21 +213,29 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
     given.extend(environment);
     let mut readings: Vec<Reading> = Vec::new();
     let (mut started_by, mut of, mut binds_behind) = (launcher, None, false);
+    let has_own_part = layouts.iter().any(|layout| {
+        layout.assumes.iter().any(|what| what == OWN_PART) || layout.starts.iter().any(|start| start.pool.is_some())
+    });
     for Layout { assumes, starts } in layouts {
         let size = starts.len();
         let mut ranks = Vec::with_capacity(size);
         for (number, start) in starts.iter().enumerate() {
             let mut process = process(topology, launcher, &given);
-            tell(&mut process, launcher, number, size, &count);
+            tell(&mut process, launcher, Numbers { rank: number, world: start.world.unwrap_or(number), size }, &count);
             match &start.pus {
                 Some(pus) => process.bind(pus.clone()),
                 None => process.pus = Ok(topology.allowed.pus.clone()),
             }
             process.policy = Ok(start.policy.clone());
+            process.foreign.clone_from(&outer.foreign);
             let before = (process.pus.clone(), process.policy.clone());
             let process = ended(follow(process, program)?)?;
-            notes.extend(process.notes.iter().filter(|note| !notes.contains(note)).cloned().collect::<Vec<_>>());
-            binds_behind |= before != (process.pus.clone(), process.policy.clone());
+            for note in process.notes.iter().cloned().chain(read_of_others(&process, launcher)?) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            binds_behind |= process.exec.is_some() || before != (process.pus.clone(), process.policy.clone());
             if process.workers.is_some() {
                 // One torchrun a node: its workers are the ranks.
                 if size > 1 {
@@ -234,21 +255,50 @@ fn launched(outer: &Process<'_>, launcher: Launcher, options: Options<'_>) -> Re
             None => readings.push(Reading { assumes, ranks }),
         }
     }
-    if let [only] = readings.as_mut_slice() {
-        only.assumes.clear();
+    Ok(Launched { binds_behind, has_own_part, ..finish(readings, started_by, of, notes)? })
+}
+
+/// What to say of variables that another launcher sets and this one's rank reads.
+///
+/// # Errors
+/// [`LineError::Wrong`]: a variable that shows GPUs is empty for that, so the rank sees none.
+fn read_of_others(process: &Process<'_>, launcher: Launcher) -> Result<Vec<String>, LineError> {
+    let said = |name: &String| match launcher.own_variable(name) {
+        Some(own) if own == name => format!(
+            "the shell expands {name} before {} starts any rank, so it is empty: expand it in a script, or in bash -c '…' with single quotes",
+            launcher.name()
+        ),
+        Some(own) => format!("{} does not set {name}, so it is empty: its own is {own}", launcher.name()),
+        None => format!("{} does not set {name}, so it is empty", launcher.name()),
+    };
+    let all: Vec<String> = process.foreign.iter().map(said).collect();
+    match (process.empty_gpu_variable(), all.first()) {
+        (Some(gpus), Some(why)) => Err(LineError::Wrong(format!("{gpus} is empty, which hides all GPUs: {why}"))),
+        _ => Ok(all),
     }
-    Ok(Launched { binds_behind, ..finish(readings, started_by, of, notes)? })
+}
+
+/// A rank's numbers.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// On its node.
+    rank: usize,
+    /// In the launch.
+    world: usize,
+    /// Ranks of the node.
+    size: usize,
 }
 
 /// Gives the process the variables of its launcher.
-fn tell(process: &mut Process<'_>, launcher: Launcher, rank: usize, size: usize, count: &crate::count::Count) {
+fn tell(process: &mut Process<'_>, launcher: Launcher, numbers: Numbers, count: &crate::count::Count) {
+    let Numbers { rank, world, size } = numbers;
     let is_all = count.beyond(size).is_none();
     for (name, tells) in launcher.facts().tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),
             Tells::LocalSize => size.to_string(),
             // The first node's ranks come first, as all launchers distribute them where nothing else is said.
-            Tells::Rank => rank.to_string(),
+            Tells::Rank => world.to_string(),
             Tells::Size if is_all => size.to_string(),
             Tells::Size => count.ranks.map_or_else(|| UNKNOWN.to_string(), |ranks| ranks.to_string()),
             Tells::Node => "0".to_owned(),
@@ -281,7 +331,7 @@ fn workers_of(
         let all: Known<Vec<usize>> = Ok((0..before.topology.gpus.len()).collect());
         let sees_all = own.is_none() || own == Some(all);
         let shows = GPU_VARIABLES.iter().any(|name| !matches!(worker.exported(name), Ok(None)));
-        let own = match sees_all && !shows && number < before.topology.gpus.len() {
+        let own = match worker.exec.is_none() && sees_all && !shows && number < before.topology.gpus.len() {
             true => {
                 if !notes.iter().any(|note| note == by_convention) {
                     notes.push(by_convention.to_owned());
@@ -303,11 +353,18 @@ fn ended(processes: Vec<Process<'_>>) -> Result<Process<'_>, LineError> {
         return Err(LineError::NotSaid("the line starts no program".to_owned()));
     };
     for other in all {
-        first.through_exec |= other.through_exec;
+        if first.exec != other.exec {
+            let what = "numabench exec starts the program in one of several ways that the script may go";
+            return Err(LineError::NotSaid(what.to_owned()));
+        }
         first.merge(other);
     }
-    if first.through_exec {
-        let what = "numabench exec works out each rank's place itself: see numabench place for where that is";
+    let binds_again = first
+        .exec
+        .as_ref()
+        .is_some_and(|exec| (&exec.1, &exec.2) != (&first.pus, &first.policy) || first.workers.is_some());
+    if binds_again {
+        let what = "what numabench exec starts places itself again: leave out one of the two";
         return Err(LineError::NotSaid(what.to_owned()));
     }
     Ok(first)
@@ -321,7 +378,24 @@ fn rank(process: &Process<'_>, number: usize, start: Option<&Start>) -> Result<L
     } else {
         process.pus.clone()
     };
-    Ok(LineRank { rank: number, pus, policy: process.policy.clone(), gpus })
+    let exec = process.exec.as_ref().map(|exec| {
+        let whole = || process.topology.allowed.cpuset();
+        let pool = match process.shares_own_pus {
+            true => process.pus.clone().unwrap_or_else(|_| whole()),
+            false => whole(),
+        };
+        ExecCall { pool: start.and_then(|start| start.pool.clone()).unwrap_or(pool), ..exec.0.clone() }
+    });
+    let world = start.and_then(|start| start.world).unwrap_or(number);
+    Ok(LineRank {
+        rank: number,
+        world,
+        pus,
+        policy: process.policy.clone(),
+        gpus,
+        exec,
+        asked_gpus: start.and_then(|start| start.asked_gpus.clone()),
+    })
 }
 
 /// Whether nothing binds the process and OpenMP binds its threads to PUs that the line names (OpenMP API 5.2, 21.1.6; OMP_PROC_BIND=false leaves them).
@@ -338,8 +412,9 @@ fn finish(
     notes: Vec<String>,
 ) -> Result<Launched, LineError> {
     let ranks = || readings.iter().flat_map(|reading| &reading.ranks);
-    if let (true, Some(Err(why))) = (ranks().all(|rank| rank.pus.is_err()), ranks().next().map(|rank| &rank.pus)) {
+    let is_open = |rank: &LineRank| rank.pus.is_err() && rank.exec.is_none();
+    if let (true, Some(Err(why))) = (ranks().all(is_open), ranks().next().map(|rank| &rank.pus)) {
         return Err(LineError::NotSaid(why.clone()));
     }
-    Ok(Launched { readings, launcher, of, notes, binds_behind: false })
+    Ok(Launched { readings, launcher, of, notes, binds_behind: false, has_own_part: false })
 }

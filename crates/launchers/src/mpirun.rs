@@ -1,7 +1,7 @@
 //! Options of `mpirun` and `mpiexec`, which are names of three launchers: Open MPI, Hydra (MPICH, Intel MPI) and PALS (HPE Cray).
 //!
 //! One table reads them, since their names hardly collide; whose line it is, the options say that only one of them has. Where nothing does,
-//! `mpirun` is taken for Open MPI's and `mpiexec` for Hydra's, and a binding that both know (`--bind-to core`) is laid out in both ways.
+//! `mpirun` is taken for Open MPI's and `mpiexec` for Hydra's, and a note says so where an option that several know (`-bind-to`) decides.
 
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style, is_among};
@@ -56,14 +56,22 @@ pub(crate) fn read<'l>(named: Launcher, line: &LaunchLine<'l>) -> Result<(Launch
     for one in common.given.clone() {
         common.option(&one)?;
     }
-    let layouts = match launcher {
-        Launcher::Pals => vec![pals::layout(&common, line)?],
-        Launcher::Hydra => hydra::layouts(&common, line)?,
+    let (layouts, notes) = match launcher {
+        Launcher::Pals => (vec![pals::layout(&common, line)?], Vec::new()),
+        Launcher::Hydra => {
+            let layouts = hydra::layouts(&common, line)?;
+            let is_mpichs = line.command == "mpiexec" && layouts.len() == 1 && common.last(&["bind-to"]).is_some();
+            let note = "the mpiexec is taken for MPICH's: Open MPI's maps in another way, and Intel MPI's does not read -bind-to";
+            (layouts, is_mpichs.then(|| note.to_owned()).into_iter().collect())
+        }
         // Nobody else's line comes here.
-        _ => open_mpi::layouts(&mut common, line)?,
+        _ => {
+            let open_mpi::OpenMpiLayouts { layouts, notes } = open_mpi::layouts(&mut common, line)?;
+            (layouts, notes)
+        }
     };
     let Common { count, environment, .. } = common;
-    Ok((launcher, Options { count, layouts, program, environment, notes: Vec::new() }))
+    Ok((launcher, Options { count, layouts, program, environment, notes }))
 }
 
 /// Whose line of `mpirun` or `mpiexec` it is.
@@ -71,13 +79,16 @@ fn by_options(named: Launcher, line: &LaunchLine<'_>, given: &[Given<'_>]) -> La
     let has = |names: &str| given.iter().any(|one| is_among(names, one.name));
     let value = |name: &str| given.iter().find(|one| one.name == name).map(|one| one.value().to_ascii_lowercase());
     let (map_by, bind_to) = (value("map-by").unwrap_or_default(), value("bind-to").unwrap_or_default());
+    let is_width = |text: &str| text.split_once(':').is_some_and(|(_, width)| width.parse::<usize>().is_ok());
     // Hydra writes `core:4` of a width, Open MPI `:PE=4` and `ppr:`.
     let is_hydras = bind_to.starts_with("user:")
         || bind_to == "rr"
-        || bind_to.split_once(':').is_some_and(|(_, width)| width.parse::<usize>().is_ok())
+        || is_width(&bind_to)
+        || is_width(&map_by)
         || line.variables.keys().any(|name| name.starts_with("I_MPI_"))
+        || given.iter().any(|one| matches!(one.name, "env" | "genv") && one.value().starts_with("I_MPI_"))
         || has(hydra::ITS_OWN);
-    let is_open_mpis = map_by.contains(':') || map_by == "slot" || has(open_mpi::ITS_OWN);
+    let is_open_mpis = (map_by.contains(':') && !is_width(&map_by)) || map_by == "slot" || has(open_mpi::ITS_OWN);
     match () {
         () if has(pals::ITS_OWN) => Launcher::Pals,
         () if is_open_mpis => Launcher::Mpirun,

@@ -3,6 +3,7 @@
 //! numactl(8): without an option for PUs it binds to none. What it takes from the machine where it runs (`netdev:`, `pci:`) is not known here.
 
 use stats::IdSet;
+use topo::Topology;
 use topo::model::NodeKind;
 use topo::process::PolicyMode;
 
@@ -32,6 +33,7 @@ pub(crate) fn apply<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resu
     let topology = process.topology;
     let allowed = if all { topology.allowed.cpuset() } else { topology.allowed.pus.clone() };
     let nodes = Nodes {
+        topology,
         all: topology.nodes.iter().map(|node| node.os_index).collect(),
         allowed: topology.allowed.nodes.clone(),
     };
@@ -116,12 +118,13 @@ fn chosen(option: &Given<'_>, allowed: &IdSet) -> Result<IdSet, LineError> {
 }
 
 /// The nodes of the machine.
-struct Nodes {
+struct Nodes<'t> {
+    topology: &'t Topology,
     all: IdSet,
     allowed: IdSet,
 }
 
-impl Nodes {
+impl Nodes<'_> {
     fn named_by(&self, option: &Given<'_>, same: &mut Option<IdSet>) -> Result<IdSet, LineError> {
         let (name, value) = (format!("numactl {}", option.spelled()), option.value());
         if ["netdev:", "file:", "ip:", "block:", "pci:"].iter().any(|kind| value.contains(kind)) {
@@ -136,6 +139,16 @@ impl Nodes {
         };
         if !nodes.minus(&self.all).is_empty() {
             return Err(wrong(&name, value, format!("the NUMA nodes of this machine are {}", self.all)));
+        }
+        // libnuma counts nodes with memory alone (numa_parse_nodestring(3): numa_all_nodes_ptr).
+        let is_without = |node: &u32| {
+            self.topology.node(*node).is_some_and(|node| matches!(node.kind, NodeKind::CpuOnly | NodeKind::Empty))
+        };
+        if let Some(without) = nodes.iter().find(is_without) {
+            let some: IdSet = self.all.iter().filter(|node| !is_without(node)).collect();
+            let what =
+                format!("numactl refuses NUMA node {without}, which has no memory; nodes with memory are {some}");
+            return Err(wrong(&name, value, what));
         }
         *same = Some(nodes.clone());
         Ok(nodes)

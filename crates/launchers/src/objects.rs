@@ -91,6 +91,11 @@ impl<'t> JobMachine<'t> {
         self.topology.cores.iter().any(|core| core.pus.and(&self.pus).len() > 1)
     }
 
+    /// Whether a NUMA node is memory alone: launchers that ask hwloc count it too. Nodes of GPU memory hwloc leaves out by itself.
+    pub fn has_nodes_without_cpus(&self) -> bool {
+        self.topology.nodes.iter().any(|node| node.kind == NodeKind::MemoryOnly)
+    }
+
     /// All PUs of the parts that these touch.
     pub fn widened(&self, part: Part, pus: &IdSet) -> IdSet {
         IdSet::of_all(self.parts(part).iter().filter(|part| !part.and(pus).is_empty()))

@@ -45,7 +45,7 @@ pub(crate) fn behind<'l, 'w>(tool: &str, words: &'l [&'w str]) -> Option<&'l [&'
     }
     let binds = |word: &&str| {
         let name = word.rsplit('/').next().unwrap_or_default();
-        matches!(name, "numactl" | "taskset" | "sh" | "bash" | "env" | "torchrun" | "numabench")
+        matches!(name, "numactl" | "taskset" | "hwloc-bind" | "sh" | "bash" | "env" | "torchrun" | "numabench")
             || name.ends_with(".sh")
             || Launcher::of_command(name).is_some()
     };

@@ -10,6 +10,7 @@ use stats::IdSet;
 use topo::Topology;
 use topo::process::PolicyMode;
 
+use crate::exec_call::ExecCall;
 use crate::unknown::{UNKNOWN, is_unknown};
 
 /// Something that the line says; or why that is not known.
@@ -22,7 +23,8 @@ pub type Policy = (PolicyMode, IdSet);
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Variables that show a runtime some GPUs.
-pub(crate) const GPU_VARIABLES: [&str; 3] = ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"];
+pub(crate) const GPU_VARIABLES: [&str; 4] =
+    ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"];
 
 /// The workers of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,9 @@ pub(crate) struct Variable {
     pub exported: bool,
 }
 
+/// A call of `numabench exec`, with the PUs and the memory policy that its process had there.
+pub(crate) type ExecFound = (ExecCall, Known<IdSet>, Known<Policy>);
+
 /// The process of one rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Process<'t> {
@@ -57,10 +62,14 @@ pub(crate) struct Process<'t> {
     pub variables: BTreeMap<String, Variable>,
     /// Variables that are known not to be set.
     pub absent: Vec<&'static str>,
+    /// Whether `numabench exec` shares out the PUs that it finds itself on: its launcher binds nobody.
+    pub shares_own_pus: bool,
+    /// Variables of other launchers that a script expands: its own launcher does not set them, so they are empty.
+    pub foreign: Vec<String>,
     /// Why variables that are not known to be set may have been.
     pub doubt: Option<String>,
-    /// Whether its program is started by `numabench exec`.
-    pub through_exec: bool,
+    /// The call of `numabench exec` that starts its program, with the PUs and the policy that it had there.
+    pub exec: Option<Box<ExecFound>>,
     /// The workers that its program starts: torchrun's.
     pub workers: Option<Workers>,
     /// In what was pasted, a launcher's own words; empty where none was met. `None` behind a launcher, where no other may stand.
@@ -76,7 +85,7 @@ impl PartialEq for Process<'_> {
         let gpus = |process: &Self| GPU_VARIABLES.map(|name| process.exported(name));
         self.pus == other.pus
             && self.policy == other.policy
-            && self.through_exec == other.through_exec
+            && self.exec == other.exec
             && self.workers == other.workers
             && self.launch == other.launch
             && self.doubt == other.doubt
@@ -97,6 +106,20 @@ impl<'t> Process<'t> {
     /// The values of all variables that are known to be set.
     pub fn values(&self) -> BTreeMap<String, String> {
         self.variables.iter().map(|(name, variable)| (name.clone(), variable.value.clone())).collect()
+    }
+
+    /// Notes that a script expands a variable, in case only another launcher sets it.
+    pub fn reads_variable(&mut self, name: &str) {
+        let is_foreign = self.absent.contains(&name) && !GPU_VARIABLES.contains(&name);
+        if is_foreign && !self.variables.contains_key(name) && !self.foreign.iter().any(|known| known == name) {
+            self.foreign.push(name.to_owned());
+        }
+    }
+
+    /// The first variable that shows GPUs and is empty.
+    pub fn empty_gpu_variable(&self) -> Option<&'static str> {
+        let is_empty = |name: &&str| self.exported(name).is_ok_and(|value| value.is_some_and(|value| value.is_empty()));
+        GPU_VARIABLES.into_iter().find(is_empty)
     }
 
     pub fn set(&mut self, name: &str, value: String) {
@@ -180,6 +203,7 @@ impl<'t> Process<'t> {
         }
         self.absent.retain(|name| other.absent.contains(name));
         self.doubt = self.doubt.take().or(other.doubt);
+        self.foreign.extend(other.foreign);
     }
 
     /// Bound to these, or to what is not known.

@@ -14,9 +14,20 @@ use crate::error::LineError;
 use crate::host_list;
 use crate::objects::{JobMachine, Part};
 
-/// The nodes of a file, in order.
+/// What a file says of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlurmNodes(Vec<SlurmNode>);
+pub struct SlurmNodes {
+    /// In order.
+    nodes: Vec<SlurmNode>,
+    /// What `TaskPluginParam=` binds tasks to; `None` where the file is no slurm.conf with `TaskPlugin=`.
+    autobind: Option<Autobind>,
+    /// Whether a step gets its whole node, by `SelectType=`; `None` where the file does not say it.
+    gives_whole_nodes: Option<bool>,
+}
+
+/// What tasks are bound to where nothing says it: `TaskPluginParam=autobind=…` (slurm.conf(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Autobind(pub Option<Part>);
 
 /// A node's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,8 +104,41 @@ impl FromStr for SlurmNodes {
             }
         }
         let nodes: Vec<SlurmNode> = nodes.into_iter().filter_map(|(names, keys)| of_keys(names, &keys)).collect();
-        if nodes.is_empty() { Err(SlurmNodesError::None) } else { Ok(Self(nodes)) }
+        if nodes.is_empty() {
+            Err(SlurmNodesError::None)
+        } else {
+            Ok(Self { nodes, autobind: autobind(text), gives_whole_nodes: gives_whole_nodes(text) })
+        }
     }
+}
+
+/// Whether slurm.conf gives steps whole nodes: `select/linear` does, `select/cons_tres` and its kin do not.
+fn gives_whole_nodes(text: &str) -> Option<bool> {
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let kind = lines.filter_map(|line| line.strip_prefix("selecttype=").map(str::to_owned)).next_back()?;
+    match kind.as_str() {
+        "select/linear" => Some(true),
+        kind if kind.starts_with("select/cons_") => Some(false),
+        _ => None,
+    }
+}
+
+/// What slurm.conf binds tasks to by default; `None` where it does not say what binds them, or a node or partition has a default of its own.
+fn autobind(text: &str) -> Option<Autobind> {
+    let lines = || text.lines().map(|line| line.split('#').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let value = |key: &str| lines().filter_map(|line| line.strip_prefix(key).map(str::to_owned)).next_back();
+    let binds = value("taskplugin=")?.contains("task/affinity");
+    if !binds || lines().any(|line| line.split_whitespace().any(|word| word.starts_with("cpubind="))) {
+        return None;
+    }
+    let parameter = value("taskpluginparam=").unwrap_or_default();
+    let kind = parameter.split(',').find_map(|word| word.strip_prefix("autobind="));
+    Some(Autobind(match kind {
+        Some("threads") => Some(Part::Thread),
+        Some("cores") => Some(Part::Core),
+        Some("sockets") => Some(Part::Package),
+        _ => None,
+    }))
 }
 
 /// What a key counts; of a list of CPUs how many it has.
@@ -130,6 +174,16 @@ impl SlurmNode {
 }
 
 impl SlurmNodes {
+    /// What tasks are bound to where nothing says it; `None` where the file does not say that.
+    pub(crate) fn autobind(&self) -> Option<Autobind> {
+        self.autobind
+    }
+
+    /// Whether a step gets its whole node.
+    pub(crate) fn gives_whole_nodes(&self) -> Option<bool> {
+        self.gives_whole_nodes
+    }
+
     /// What Slurm counts on this machine.
     ///
     /// # Errors
@@ -138,7 +192,7 @@ impl SlurmNodes {
     pub(crate) fn of_machine(&self, machine: &JobMachine<'_>) -> Result<Units, LineError> {
         let topology = machine.topology;
         let cores = topology.cores.len();
-        let mut fitting: Vec<&SlurmNode> = self.0.iter().filter(|node| node.cores == cores).collect();
+        let mut fitting: Vec<&SlurmNode> = self.nodes.iter().filter(|node| node.cores == cores).collect();
         let is_named = |node: &&SlurmNode| host_list::names(&node.names, topology.hostname.as_deref());
         if fitting.iter().any(is_named) {
             fitting.retain(is_named);

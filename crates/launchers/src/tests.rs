@@ -31,7 +31,7 @@ fn sruns_lists_give_each_rank_its_pus_and_gpus() {
         "srun -n2 --cpu-bind=map_cpu:4,0 --gpus-per-task=1 ./a.out --flag",
         "OMP_NUM_THREADS=1 srun -N 1 -n 2 --cpu-bind=verbose,mask_cpu:0x10,0x1 --gpus-per-task 1 ./a.out",
         "srun --ntasks=2 --cpu-bind map_cpu:4,0 --gpu-bind=map_gpu:0,1 a.out",
-        "srun -n2 --exclusive --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:4,0 sh -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID \
+        "srun -n2 --gpus-per-node=4 --gpu-bind=none --cpu-bind=map_cpu:4,0 sh -c 'export CUDA_DEVICE_ORDER=PCI_BUS_ID \
          CUDA_VISIBLE_DEVICES=$SLURM_LOCALID; exec \"$@\"' sh a.out",
         "srun -n2 --cpu-bind=map_cpu:4,0 sh -c 'n=0; for g in 0 1; do [ $n = $SLURM_LOCALID ] && export CUDA_VISIBLE_DEVICES=$g; n=$((n+1)); done; exec a' sh a",
     ] {
@@ -73,6 +73,9 @@ fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>>
     let file = folder.path().join("ranks");
     std::fs::write(&file, "rank 0=n7 slot=4\nrank 1=n7 slot=0,1\n")?;
     let line = format!("mpirun -np 2 --mca rmaps_rank_file_physical 1 --rankfile {} ./a.out", file.display());
+    // Open MPI 4 binds to the cores of these PUs, and to the PUs alone where they count as CPUs.
+    assert_eq!(launched(&line), placed(&[("4,12", &[0, 1, 2, 3]), ("0-1,8-9", &[0, 1, 2, 3])]));
+    let line = line.replace("--rankfile", "--use-hwthread-cpus --rankfile");
     assert_eq!(launched(&line), placed(&[("4", &[0, 1, 2, 3]), ("0-1", &[0, 1, 2, 3])]));
     Ok(())
 }
@@ -80,7 +83,8 @@ fn a_wrapper_and_a_rankfile_are_read() -> Result<(), Box<dyn std::error::Error>>
 #[test]
 fn what_is_the_launchers_own_choice_is_not_guessed() {
     for (line, words) in [
-        ("srun -n2 --cpu-bind=none numabench exec -- a.out", "numabench place"),
+        ("srun -n2 --cpu-bind=none numabench exec --print -- a.out", "starts no program"),
+        ("srun -n2 --cpu-bind=none numabench exec -- numactl -N 0 a.out", "places itself again"),
         ("numactl --membind=netdev:eth0 ./a.out", "write the number of the NUMA node"),
         ("numactl --interleave=all mpirun -np 8 --bind-to none ./a.out", "begin the line with Open MPI's mpirun"),
         ("mpirun -np 1 --bind-to none ./a : -np 1 ./b", "several programs"),
@@ -181,10 +185,9 @@ fn numactl_binds_to_the_pus_of_nodes_and_without_an_option_for_pus_to_none() {
     }
     let inside = alone("numactl -m 1 taskset -c 5 ./a.out");
     assert_eq!(inside, Ok(("5".to_owned(), "bind 1".to_owned())));
-    assert_eq!(
-        alone("numactl -N 1 numabench exec -- a.out").err().map(|text| text.contains("numabench place")),
-        Some(true)
-    );
+    // Alone, exec shares out the PUs that it finds itself on.
+    let inside = alone("numactl -N 1 numabench exec -- a.out");
+    assert_eq!(inside, Ok(("4-7,12-15".to_owned(), "default".to_owned())));
 }
 
 #[test]
@@ -226,13 +229,14 @@ fn options_with_a_word_of_their_own_end_no_launchers_options() {
     let same = placed(&[("4", &[1]), ("0", &[1])]);
     assert_eq!(launched("srun -n2 --cpu-bind=map_cpu:4,0 --gpu-bind=map:1*8 ./a.out"), same);
     for line in [
-        "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --bind-to none --cpu-list 0,4 ./a",
         "mpiexec -n 2 -genv A 1 -genv B=1 -env CUDA_VISIBLE_DEVICES 1 -iface eth0 -bind-to user:0,4 ./a.out",
         "mpiexec --np 2 --depth 1 --env CUDA_VISIBLE_DEVICES=1 --cpu-bind list:0:4 ./a.out",
         "mpiexec -n2 -d 8 --cpu-bind=verbose,list:0:4 --gpu-bind list:1:1 ./a.out",
     ] {
         assert_eq!(launched(line), placed(&[("0", &[1]), ("4", &[1])]), "{line}");
     }
+    let listed = "mpirun -np 2 --output-filename out -x OMP_NUM_THREADS --mca pml ucx -x CUDA_VISIBLE_DEVICES=1 --map-by pe-list=4,0:ordered ./a";
+    assert_eq!(launched(listed), placed(&[("4,12", &[1]), ("0,8", &[1])]));
 }
 
 #[test]
@@ -247,11 +251,11 @@ fn of_several_nodes_the_ranks_of_one_are_judged_in_whatever_order_the_line_says_
         ("srun -N1 -n2 --cpu-bind=map_cpu:0,1 ./a", 2, None),
         ("mpiexec -ppn 2 -n 8 -bind-to user:0,1 ./a", 2, Some("of 8 ranks")),
         ("mpiexec -n 8 -hosts a,b -bind-to user:0,1 ./a", 4, Some("of 8 ranks on 2 nodes")),
-        ("mpirun -np 8 -npernode 2 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -N 2 -np 8 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --map-by ppr:2:node:pe=1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --map-by ppr:1:package --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
-        ("mpirun -np 8 --npersocket 1 --cpu-list 0,1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 -npernode 2 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -N 2 -np 8 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:2:node:pe=1 ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --map-by ppr:1:package ./a", 2, Some("of 8 ranks")),
+        ("mpirun -np 8 --npersocket 1 ./a", 2, Some("of 8 ranks")),
         ("mpirun -np 4 -H a:2,b:2 --cpu-list 0,1 ./a", 2, Some("of 4 ranks on 2 nodes")),
     ] {
         let read = read(line, &machine()).map_err(|error| error.to_string());
@@ -279,9 +283,11 @@ fn of_a_rankfile_for_several_hosts_the_ranks_of_the_first_are_judged() -> Result
 
 #[test]
 fn gpus_beyond_the_machines_are_absent_however_many_are_asked_for() -> Result<(), LineError> {
-    let read = read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine())?;
+    let read = read("flux run -n 8 --exclusive -o gpu-affinity=map:99 ./a.out", &machine())?;
     let absent = |rank: usize| read.readings[0].ranks[rank].gpus.absent.clone();
-    assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 4 of 4"), Some("GPU 99999999999 of 4")));
+    assert_eq!((absent(0).as_deref(), absent(1).as_deref()), (Some("GPU 99 of 4"), Some("GPU 99 of 4")));
+    let many = crate::line::read("srun -n 8192 --cpu-bind=none --gpus-per-task=99999999999 ./a.out", &machine());
+    assert!(many.is_err_and(|error| error.to_string().contains("do not agree")));
     Ok(())
 }
 
@@ -291,15 +297,15 @@ fn tasks_bound_to_cores_share_none_while_cores_are_free() {
     let of = |line: &str| -> Vec<String> {
         launched(line).map_or_else(|error| vec![error], |placed| placed.into_iter().map(|(pus, _)| pus).collect())
     };
-    let cores = "srun -N1 -n4 -c1 --hint=multithread --cpu-bind=cores --distribution=block:cyclic ./a.out";
+    let cores = "srun -N1 -n4 --threads-per-core=2 --cpu-bind=cores --distribution=block:cyclic ./a.out";
     assert_eq!(of(cores), ["0,8", "4,12", "1,9", "5,13"]);
     assert_eq!(of(&cores.replace("=cores", "=threads")), ["0", "4", "8", "12"]);
     assert_eq!(of(&cores.replace("block:cyclic", "block:block")), ["0,8", "1,9", "2,10", "3,11"]);
-    let threads = "srun -N1 -n4 -c1 --hint=multithread --cpu-bind=threads --ntasks-per-core=1 -m block:block ./a.out";
+    let threads = "srun -N1 -n4 --threads-per-core=2 --cpu-bind=threads --ntasks-per-core=1 -m block:block ./a.out";
     assert_eq!(of(threads), ["0", "1", "2", "3"]);
     // Nine tasks on eight cores: the ninth begins again.
-    assert_eq!(of("srun -n9 -c1 --hint=multithread --cpu-bind=cores -m block:block ./a.out")[8], "0,8");
-    let of_socket = "srun -n3 -c1 --hint=multithread --cpu-bind=threads --ntasks-per-socket=1 -m block:block ./a.out";
+    assert_eq!(of("srun -n9 --threads-per-core=2 --cpu-bind=cores -m block:block ./a.out")[8], "0,8");
+    let of_socket = "srun -n3 --threads-per-core=2 --cpu-bind=threads --ntasks-per-socket=1 -m block:block ./a.out";
     assert_eq!(of(of_socket), ["0", "4", "0"]);
 }
 
@@ -322,8 +328,8 @@ fn a_gres_conf_decides_which_gpus_slurm_gives_a_task() -> Result<(), Box<dyn std
     assert_eq!(given(true_one, closest)?, buses(&[&[2, 3], &[0, 1]]));
     assert_eq!(given(wrong_one, closest)?, buses(&[&[0, 1], &[2, 3]]), "Slurm believes its file");
     assert_eq!(given("AutoDetect=nvml\n", closest)?, buses(&[&[2, 3], &[0, 1]]));
-    let single = "srun -n2 --cpu-bind=map_cpu:0,4 --ntasks-per-gpu=1 ./a.out";
-    assert_eq!(given(true_one, single)?, buses(&[&[2], &[0]]));
+    let single = "srun -n4 --cpu-bind=map_cpu:0,4 --ntasks-per-gpu=1 ./a.out";
+    assert_eq!(given(true_one, single)?, buses(&[&[2], &[1], &[2], &[1]]), "as 22.05 counts");
     let per_task = "srun -n2 --cpu-bind=map_cpu:0,4 --gpus-per-task=1 ./a.out";
     assert_eq!(given("Name=gpu File=/dev/nvidia[0-3]\n", per_task)?, buses(&[&[0], &[1]]), "no cores: by number");
     // Slurm's first GPU is the file that stands first.
@@ -370,7 +376,7 @@ fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_o
         ("srun -n $(nproc) ./a.out", "what $(…) gives is not known"),
         ("srun -n2 ./a.out\nsrun -n2 --cpu-bind=cores ./b.out", "several launches"),
         ("#SBATCH -n 2\nsrun --cpu-bind=cores ./a.out", "#SBATCH lines are not read"),
-        ("srun -n2 --cpu-bind=none hwloc-bind core:0 -- ./a.out", "hwloc-bind"),
+        ("srun -n2 --cpu-bind=none hwloc-bind --no-such core:0 -- ./a.out", "hwloc-bind"),
         ("numactl -N 0 srun -n2 --cpu-bind=map_cpu:4,0 ./a.out", "binds it and not its ranks"),
     ] {
         let error = launched(text).map_or_else(|error| error, |placed| format!("{placed:?}"));
@@ -378,5 +384,5 @@ fn a_variable_that_nothing_sets_is_named_and_one_that_places_nothing_is_passed_o
     }
     // In double quotes the shell before the launcher expands it, and nobody knows to what.
     let early = launched("srun -n2 --cpu-bind=map_cpu:4,0 bash -c \"CUDA_VISIBLE_DEVICES=$SLURM_LOCALID ./a.out\"");
-    assert_eq!(early, placed(&[("4", &[]), ("0", &[])]));
+    assert!(early.is_err_and(|error| error.contains("the shell expands SLURM_LOCALID before srun starts any rank")));
 }

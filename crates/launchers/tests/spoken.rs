@@ -321,9 +321,9 @@ fn the_whole_srun_line_shows_each_rank_its_gpu() -> Outcome {
     let program = folder.path().join("program");
     executable(&program, "#!/bin/sh\necho \"$ROCR_VISIBLE_DEVICES$CUDA_VISIBLE_DEVICES $OMP_NUM_THREADS\"\n")?;
     for (name, ranks, gpus, options) in [
-        ("lumi-g-low-noise", 8, "0 1 2 3 4 5 6 7", "OMP_NUM_THREADS=7 srun -N1 -n8 --exclusive --gpus-per-node=8 "),
-        ("dgx-a100", 4, "0 2 4 6", "OMP_NUM_THREADS=8 srun -N1 -n4 --exclusive --gpus-per-node=8 "),
-        ("gh200-quad", 8, "0 0 1 1 2 2 3 3", "OMP_NUM_THREADS=36 srun -N1 -n8 --exclusive --gpus-per-node=4 "),
+        ("lumi-g-low-noise", 8, "0 1 2 3 4 5 6 7", "OMP_NUM_THREADS=7 srun -N1 -n8 --gpus-per-node=8 "),
+        ("dgx-a100", 4, "0 2 4 6", "OMP_NUM_THREADS=8 srun -N1 -n4 --gpus-per-node=8 "),
+        ("gh200-quad", 8, "0 0 1 1 2 2 3 3", "OMP_NUM_THREADS=36 srun -N1 -n8 --gpus-per-node=4 "),
     ] {
         let topology = own(name)?;
         let places = recommend(&topology, &Ask { ranks: Some(ranks), ..Ask::default() })?;

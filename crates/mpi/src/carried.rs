@@ -7,7 +7,7 @@
 //! Nor is it told which switches messages passed, and which port of a PCI function sent them.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::clock;
 use serde::{Deserialize, Serialize};
@@ -38,8 +38,16 @@ pub struct Carried {
 
 /// Windows of messages: the least of which the extremes are left out of a 95 % interval of their median.
 const WINDOWS: usize = 9;
-/// How long a window of messages lasts, and exactly how long one at rest does.
-pub(crate) const WINDOW_NS: u64 = 8_000_000;
+/// How long a window lasts at least.
+const WINDOW: Duration = Duration::from_millis(8);
+/// The kernel's clock, by which it knows how old a counter is, may stand still for 10 ms (HZ=100), at both
+/// ends.
+const TICKS: Duration = Duration::from_millis(20);
+
+/// How long windows last, so that counters which may be so old are read anew at the end of each.
+pub(crate) fn window(refresh: Duration) -> Duration {
+    if refresh.is_zero() { WINDOW } else { WINDOW.max(2 * refresh + TICKS) }
+}
 
 /// The counters at a time.
 struct Mark {
@@ -47,22 +55,26 @@ struct Mark {
     counted: Vec<Option<[u64; 2]>>,
 }
 
-/// Sends so many rounds of a case in each window of messages.
+/// Sends so many rounds of a case in each window of messages. A window lasts so long at least, also where the
+/// rounds do not.
 pub(crate) fn carry(
     end: &mut MessageEnd,
     adapters: Option<&HostAdapters>,
     case: MessageCase,
     rounds: u32,
+    window: Duration,
 ) -> Result<Vec<PerByte>, ExchangeFault> {
     let mark = || Mark { ns: clock::now_ns(), counted: adapters.map(HostAdapters::read).unwrap_or_default() };
-    let rest = || thread::sleep(Duration::from_nanos(WINDOW_NS));
+    let rest = || thread::sleep(window);
     let mut marks = vec![mark()];
     for _ in 0..WINDOWS {
         rest();
         marks.push(mark());
+        let began = Instant::now();
         end.rounds(case, rounds)?;
         // What was sent last may still be on its way: the other rank has it when it says so.
         end.meet()?;
+        thread::sleep(window.saturating_sub(began.elapsed()));
         marks.push(mark());
     }
     rest();
@@ -122,6 +134,45 @@ mod tests {
     fn what_was_counted_at_rest_before_and_after_is_taken_off() {
         let found = per_byte(&marks([100, 1_100, 100, 1_200, 300]), [1_000.0, 0.0]);
         assert_eq!(found, [PerByte { sent: vec![1.0, 1.0], received: Vec::new() }]);
+    }
+
+    /// What nine windows of messages come to, of an adapter whose counters the kernel reads anew once they
+    /// are older than `lifespan`, by a clock of `hz`. It keeps what it read
+    /// until then (`update_hw_stats` in the kernel's drivers/infiniband/core/sysfs.c).
+    fn of_cached_counters(lifespan: Duration, hz: u64, window: Duration) -> Vec<f64> {
+        const BYTES: u64 = 1_000_000;
+        let window_ns = window.as_nanos() as u64;
+        let jiffies = |ns: u64| ns * hz / 1_000_000_000;
+        let lifespan = (lifespan.as_millis() as u64 * hz).div_ceil(1000);
+        let sent_at = |ns: u64| {
+            let (whole, part) = (ns / window_ns, ns % window_ns);
+            whole / 2 * BYTES + if whole % 2 == 1 { BYTES * part / window_ns } else { 0 }
+        };
+        let (mut read_at, mut kept) = (0, 0);
+        let mut marks = Vec::new();
+        for at in 0..=2 * WINDOWS as u64 + 1 {
+            let ns = 1_000_000_000 / window_ns / 2 * 2 * window_ns + at * window_ns;
+            if at == 0 || jiffies(ns) > read_at + lifespan {
+                (read_at, kept) = (jiffies(ns), sent_at(ns));
+            }
+            marks.push(Mark { ns, counted: vec![Some([kept, 0])] });
+        }
+        per_byte(&marks, [BYTES as f64, 0.0])[0].sent.clone()
+    }
+
+    #[test]
+    fn counters_that_the_kernel_keeps_for_a_while_are_read_anew_in_each_window() {
+        let mut inverted = 0;
+        for hz in [100, 250, 300, 1000] {
+            for lifespan in [1, 4, 10, 25, 100].map(Duration::from_millis) {
+                let found = of_cached_counters(lifespan, hz, window(lifespan));
+                assert!(found.iter().all(|share| (share - 1.0).abs() < 1e-9), "{lifespan:?} at {hz} Hz: {found:?}");
+            }
+            // The windows of counters that are always new are too short for EFA's.
+            let found = of_cached_counters(Duration::from_millis(10), hz, WINDOW);
+            inverted += usize::from(found.iter().any(|share| (share - 1.0).abs() > 0.5));
+        }
+        assert!(inverted > 0, "short windows show wrong shares by no clock: the counters made up here are always new");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What the leader tells a rank to do, and what it answers. They go over MPI as messages of the launch, between what is timed.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +28,7 @@ pub(crate) enum MessageOrder {
     /// So many messages of device memory from the lower one to the higher one, with the links' counters read before and after.
     Count { with: usize, bytes: usize, messages: u32 },
     /// So many rounds of a case, again and again, with rests between them and the counters of this host's network adapters read at each end.
-    Carry { with: usize, case: MessageCase, rounds: u32 },
+    Carry { with: usize, case: MessageCase, rounds: u32, window: Duration },
     /// Nothing, for others are measured.
     Stay,
     /// It is over.

@@ -86,8 +86,8 @@ impl MessageRank<'_> {
             MessageOrder::Count { bytes, messages, .. } => {
                 count(&mut end, links, *bytes, *messages).map(MessageAnswer::Counted)
             }
-            MessageOrder::Carry { case, rounds, .. } => {
-                carry(&mut end, adapters, *case, *rounds).map(MessageAnswer::Carried)
+            MessageOrder::Carry { case, rounds, window, .. } => {
+                carry(&mut end, adapters, *case, *rounds, *window).map(MessageAnswer::Carried)
             }
             _ => Ok(MessageAnswer::Took(0)),
         }

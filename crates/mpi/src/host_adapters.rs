@@ -3,6 +3,8 @@
 //! An adapter is near where one of its NUMA nodes is one of the rank's GPU, or of its PU where the rank has no GPU or nobody tells where that is. The adapter's nodes are the topology's
 //! where it knows the PCI function, else the kernel's number.
 
+use std::time::Duration;
+
 use placement::{RankPlan, TargetId, nic};
 use report::mpi::MpiAdapter;
 use stats::IdSet;
@@ -10,6 +12,9 @@ use topo::fs_root::FsRoot;
 use topo::model::Rung;
 use topo::nic_counters::{NicCounters, nic_counters};
 use topo::{Nic, Topology};
+
+/// Counters that may be older than this are not read: windows of messages would have to last for seconds.
+const MOST_REFRESH: Duration = Duration::from_millis(100);
 
 /// The adapters of this host, in one order.
 pub(crate) struct HostAdapters {
@@ -30,8 +35,34 @@ impl HostAdapters {
 
     /// Bytes that each has sent and received since some time in the past; `None` where they cannot be read.
     pub(crate) fn read(&self) -> Vec<Option<[u64; 2]>> {
-        self.nics.iter().map(|nic| nic.read(&self.root).ok()).collect()
+        self.nics.iter().map(|nic| counted(nic, &self.root).ok()).collect()
     }
+
+    /// How old what their counters say may be, of those that are counted.
+    pub(crate) fn refresh(&self) -> Duration {
+        self.nics
+            .iter()
+            .filter(|nic| counted(nic, &self.root).is_ok())
+            .map(NicCounters::refresh)
+            .max()
+            .unwrap_or_default()
+    }
+}
+
+/// What an adapter has counted.
+///
+/// # Errors
+/// Its counters cannot be read, or are refreshed too seldom for a window of messages.
+fn counted(nic: &NicCounters, root: &FsRoot) -> Result<[u64; 2], String> {
+    let refresh = nic.refresh();
+    if refresh > MOST_REFRESH {
+        return Err(format!(
+            "its counters are refreshed every {} ms, too seldom for a window of messages (every {} ms at least is needed)",
+            refresh.as_millis(),
+            MOST_REFRESH.as_millis()
+        ));
+    }
+    nic.read(root)
 }
 
 fn own_nodes(topology: &Topology, plan: &RankPlan) -> IdSet {
@@ -54,7 +85,7 @@ fn of_rank(nic: &NicCounters, known: &[Nic], own: &IdSet, root: &FsRoot) -> MpiA
         has_link: nic.is_up,
         link_bytes_per_s: nic.bytes_per_s,
         chosen_by: nic::choosing(&nic.name, &nic.interfaces),
-        not_counted: nic.read(root).err(),
+        not_counted: counted(nic, root).err(),
     }
 }
 

@@ -16,7 +16,7 @@ use stats::interval::median;
 use stats::random::SplitMix64;
 use stats::stop::StopRule;
 
-use crate::carried::{Carried, WINDOW_NS};
+use crate::carried::Carried;
 use crate::case::{GpuThreadAt, MessageCase, MessagePath, MessagePattern, beside, cases};
 use crate::command::{MessageAnswer, MessageOrder, SILENT, outcome, read, write};
 use crate::fault::ExchangeFault;
@@ -49,6 +49,8 @@ pub struct MessageLead {
     pub together: bool,
     /// The host of each rank: between two of them network adapters carry the messages, and are counted.
     pub hosts: Vec<String>,
+    /// How long windows last in which adapters are counted.
+    pub window: Duration,
     /// Of the order within passes.
     pub seed: u64,
 }
@@ -355,13 +357,14 @@ impl Work<'_, '_, '_> {
             let [one, other] = ranks.map(|rank| self.lead.hosts.get(rank));
             let cases = self.found.pairs[at].cases.iter().filter(|found| one != other && found.case.path == path);
             let mut cases: Vec<(MessageCase, u32)> =
-                cases.filter_map(|found| Some((found.case, rounds(found)?))).collect();
+                cases.filter_map(|found| Some((found.case, rounds(found, self.lead.window)?))).collect();
             cases.sort_by_key(|(case, _)| (case.pattern, Reverse(case.bytes)));
             for (case, rounds) in cases {
                 if self.ends() || began.elapsed() > self.lead.max_time {
                     return Ok(());
                 }
-                let answers = self.both(ranks, |with| MessageOrder::Carry { with, case, rounds })?;
+                let window = self.lead.window;
+                let answers = self.both(ranks, |with| MessageOrder::Carry { with, case, rounds, window })?;
                 if let [MessageAnswer::Carried(lower), MessageAnswer::Carried(higher)] = answers {
                     self.found.pairs[at].carried.push(Carried { case, by: [lower, higher] });
                 }
@@ -378,8 +381,8 @@ impl Work<'_, '_, '_> {
 }
 
 /// How many rounds of a case a window of its messages has; `None` without a figure that counts, and where windows would take too long.
-fn rounds(found: &CaseFound) -> Option<u32> {
+fn rounds(found: &CaseFound, window: Duration) -> Option<u32> {
     let message_ns = median(&found.block_ns).filter(|_| found.trouble.is_none())?;
     let round_ns = message_ns * found.case.turns_a_round();
-    (round_ns <= LONGEST_ROUND_NS).then(|| (WINDOW_NS as f64 / round_ns).clamp(1.0, MOST_ROUNDS) as u32)
+    (round_ns <= LONGEST_ROUND_NS).then(|| (window.as_nanos() as f64 / round_ns).clamp(1.0, MOST_ROUNDS) as u32)
 }

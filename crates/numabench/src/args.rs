@@ -38,6 +38,7 @@ use ::pingpong::TimingChoice;
 use ::report::settings::OrderAsked;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use device::{CopyBy, Direction, MemoryKind};
+use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::Backend;
 use placement::Selection;
 use stats::units::{parse_duration, parse_sizes};
@@ -102,7 +103,7 @@ pub enum Command {
     Compare(Box<compare::Compare>),
     /// Learn the normal figures of a class of hardware from result documents of your own nodes, for check --bandwidth
     Baseline(baseline::Baseline),
-    /// List figures that others published for GPUs and their links, with their sources: to tell whether a measured one is normal
+    /// List reference figures of GPUs and their links, published and our own, with their sources: to tell whether a measured one is normal
     Reference(reference::Reference),
     /// Find when figures changed over many runs, and what changed with them: exit code 0 no change, 5 changes
     History(history::History),
@@ -118,6 +119,23 @@ pub enum Command {
     Completions(completions::Completions),
     /// Print the manual page, or write one for each command
     Man(man::Man),
+}
+
+impl Command {
+    /// Where a command that measures keeps the options that say something on one platform only.
+    pub fn for_one_platform_mut(&mut self) -> Option<&mut ForOnePlatform> {
+        match self {
+            Self::Topo(command) => Some(&mut command.for_one_platform),
+            Self::Matrix(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Latency(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Peer(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Sweep(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Contend(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Kernels(command) => Some(&mut command.measuring.for_one_platform),
+            Self::Suite(command) => Some(&mut command.measuring.for_one_platform),
+            _ => None,
+        }
+    }
 }
 
 /// `numabench pingpong`.
@@ -138,13 +156,14 @@ pub struct Pingpong {
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Placement")]
     pub backend: Backend,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know; MPI then brings them together
-    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), requires = "ranks", help_heading = "Placement")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Placement")]
     pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
     #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), help_heading = "Placement")]
     pub ranks: Option<NonZeroUsize>,
 
-    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB]
+    /// Sizes of one copy: 128MiB, a list, or a geometric range 4B..1GiB (×2) or 4B..8GiB:4 [default: 128MiB;
+    /// without a GPU twice the L3 if that is more]
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with = "floats", help_heading = "What is copied")]
     pub size: Option<Sizes>,
     /// The size as a number of 4-byte floats
@@ -169,7 +188,7 @@ pub struct Pingpong {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "How it is measured")]
     pub reps: Option<u64>,
     /// Rounds before those of --reps, which do not count [default: 10]
-    #[arg(long, value_name = "N", requires = "reps", value_parser = whole::<u64>(0..=1_000_000), help_heading = "How it is measured")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=1_000_000), help_heading = "How it is measured")]
     pub warmup: Option<u64>,
     /// Measure until the 95 % interval is within ± this part of the figure, however long that takes, up to 1000 blocks a case and --max-time [default: 1 %, or what
     /// ten blocks and a second or a quarter of the run more give]

@@ -81,7 +81,7 @@ mod tests {
                 let typed = if line.contains('\'') { line.to_owned() } else { typed };
                 let words = shell_words::split(&typed).unwrap_or_else(|error| panic!("{line}: {error}"));
                 let ours = words.iter().skip_while(|word| *word != "numabench");
-                let parsed = command().try_get_matches_from(ours);
+                let parsed = crate::command_line::parse(ours);
                 assert!(parsed.is_ok(), "{line}: {}", parsed.err().map(|error| error.to_string()).unwrap_or_default());
                 assert!(line.contains(path), "{line} is no example of {path}");
             }

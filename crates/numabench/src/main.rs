@@ -6,27 +6,27 @@
 
 mod args;
 mod cmd;
+mod command_line;
 mod examples;
 mod fleet;
 mod output_file;
 mod progress;
 mod result_output;
+mod rules;
 mod schemas;
 mod terminal;
 mod version;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
 use experiments::{began, ending, exit, fault, signals};
 
-use crate::args::{Args, Command};
+use crate::args::Command;
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
     signals::survive_file_size_limit();
-    let args = examples::command().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
-    let args = match args {
+    let args = match command_line::parse(std::env::args_os()) {
         Ok(args) => args,
         Err(error) => return terminal::usage(&error).into(),
     };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use device::{DeviceFacts, DeviceId, MemoryKind, Platform};
 use placement::{Plan, TargetId};
+use topo::model::MemoryLimit;
 
 use crate::config::RunConfig;
 
@@ -31,8 +32,9 @@ pub struct BudgetError {
     pub why: &'static str,
 }
 
-/// Compares what the ranks of `plan` need with what each place has (bytes): host nodes by `host_bytes`, devices by `device_bytes`.
-/// A place of which nothing is known is not checked.
+/// Compares what the ranks of `plan` need with what each place has (bytes): host nodes by `host_bytes`,
+/// devices by `device_bytes`, and all nodes
+/// together by what is left of this process's `limit`. A place of which nothing is known is not checked.
 ///
 /// # Errors
 /// The first place that has too little.
@@ -41,6 +43,7 @@ pub fn check_budget(
     plan: &Plan,
     host_bytes: impl Fn(u32) -> Option<u64>,
     device_bytes: impl Fn(TargetId) -> Option<u64>,
+    limit: Option<&MemoryLimit>,
 ) -> Result<(), BudgetError> {
     let size = config.largest() as u64;
     // Both ends of a rank's copies lie on nodes when the device is one; a GPU has its own memory.
@@ -57,9 +60,14 @@ pub fn check_budget(
             gpu @ TargetId::Gpu(_) => add(on_device.entry(gpu).or_default(), rank.rank, size.saturating_mul(areas)),
         }
     }
+    let why = "one range for one direction, two for more, and where the device is a node, its copy of them";
+    let mut on_all = Needs::new();
     for (node, needs) in on_node {
-        let why = "one range for one direction, two for more, and where the device is this node, its copy of them";
         fits(format!("NUMA node {node}"), host_bytes(node), &needs, why)?;
+        needs.iter().for_each(|(rank, bytes)| add(&mut on_all, *rank, *bytes));
+    }
+    if let Some(limit) = limit {
+        fits(limit_text(limit), Some(limit.left_bytes()), &on_all, why)?;
     }
     for (device, needs) in on_device {
         fits(format!("GPU {device}"), device_bytes(device), &needs, "one area, two with --direction bidir")?;
@@ -74,6 +82,12 @@ pub fn device_bytes(platform: &dyn Platform, target: TargetId) -> Option<u64> {
         _ => false,
     };
     platform.devices().iter().find(wanted).map(|facts| facts.total_bytes)
+}
+
+/// A limit on this process's memory as a place that has what is left of it.
+pub fn limit_text(limit: &MemoryLimit) -> String {
+    let [all, used] = [limit.bytes, limit.used_bytes.unwrap_or(0)].map(stats::units::rounded_size);
+    format!("the memory limit of this process ({all}, {}; {used} in use)", limit.source)
 }
 
 /// Bytes each rank needs in one place.
@@ -152,7 +166,7 @@ mod tests {
         host: u64,
         device: u64,
     ) -> Option<(String, usize, String, String)> {
-        let found = check_budget(config, &plan(ranks), |_| Some(host), |_| Some(device)).err()?;
+        let found = check_budget(config, &plan(ranks), |_| Some(host), |_| Some(device), None).err()?;
         Some((found.place, found.ranks, found.needs, found.each))
     }
 
@@ -205,11 +219,25 @@ mod tests {
     }
 
     #[test]
+    fn the_nodes_together_must_fit_into_what_is_left_of_the_processs_limit() {
+        let one_way = config(&[Direction::H2d], &[MemoryKind::Pinned]);
+        let ranks = plan(&[(0, gpu(1)), (1, gpu(2))]);
+        let limit = |bytes| MemoryLimit { bytes, used_bytes: Some(MIB), source: "memory.max".to_owned() };
+        let check = |bytes| check_budget(&one_way, &ranks, |_| Some(MIB), |_| Some(MIB), Some(&limit(bytes)));
+        assert_eq!(check(3 * MIB), Ok(()));
+        let said = check(2 * MIB).map_err(|error| error.to_string());
+        let place =
+            "the memory limit of this process (2 MiB, memory.max; 1 MiB in use) has 1 MiB, and 2 ranks need 2 MiB";
+        assert!(said.as_ref().is_err_and(|text| text.starts_with(place)), "{said:?}");
+        assert!(check(3 * MIB - 1).is_err());
+    }
+
+    #[test]
     fn a_place_of_which_nothing_is_known_is_not_checked_and_no_size_overflows() {
         let mut config = config(&[Direction::H2d], &[MemoryKind::Pinned]);
         config.sizes = vec![usize::MAX];
         let ranks = plan(&[(0, gpu(1)), (0, gpu(1))]);
-        assert_eq!(check_budget(&config, &ranks, |_| None, |_| None), Ok(()));
-        assert!(check_budget(&config, &ranks, |_| Some(u64::MAX - 1), |_| None).is_err());
+        assert_eq!(check_budget(&config, &ranks, |_| None, |_| None, None), Ok(()));
+        assert!(check_budget(&config, &ranks, |_| Some(u64::MAX - 1), |_| None, None).is_err());
     }
 }

@@ -48,7 +48,8 @@ impl<'m> PlaceMeasurement<'m> {
         let plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         for plan in &plans {
             let (host, device) = (|node| topology.memory_bytes(node), |gpu| device_bytes(&*platform, gpu));
-            check_budget(&how.config(plan.ranks.len()), plan, host, device)?;
+            let limit = topology.allowed.memory_left();
+            check_budget(&how.config(plan.ranks.len()), plan, host, device, limit)?;
         }
         if ways.iter().any(|way| way.places.places.iter().any(|place| place.pus.len() > 1)) {
             notes.push("each rank was measured on the first of its PUs".to_owned());

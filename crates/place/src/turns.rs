@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use device::{Direction, Platform};
+use engine::{LEAST_OVERLAP, too_little_overlap};
 use pingpong::{Cells, CopyCase, CopySuite, Enough, Journal, PlacingRules, RunEnd, RunState, Workers};
 use placement::{Plan, RankPlan};
 use ranks::{Communicator, Single};
@@ -17,9 +18,6 @@ use topo::Topology;
 
 use crate::decide::{TurnResults, Turned, over, standing};
 use crate::how::How;
-
-/// Ranks that were at work together for less of a turn did not measure what was asked.
-const LEAST_OVERLAP: f64 = 0.95;
 
 /// Measures these plans in turns; all have as many ranks. After each pass `progress` is told how many turns each has had, and `keep` what
 /// they gave. Once `interrupted` is set no turn begins.
@@ -137,9 +135,7 @@ fn rate(rank: usize, result: &pingpong::RankCase, pass: u64) -> Result<f64, Stri
             .map_or_else(|| format!("rank {rank} was not measured"), |trouble| format!("rank {rank}: {trouble}")));
     };
     match sample.overlap {
-        Some(overlap) if overlap < LEAST_OVERLAP => {
-            Err(format!("rank {rank}: all ranks were at work in only {:.1} % of the time", overlap * 100.0))
-        }
+        Some(overlap) if overlap < LEAST_OVERLAP => Err(format!("rank {rank}: {}", too_little_overlap(overlap))),
         _ => Ok(sample.block.bytes_per_s()),
     }
 }

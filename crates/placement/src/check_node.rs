@@ -80,36 +80,90 @@ pub(crate) fn check_node(topology: &Topology, owner: Owner<'_>, node: u32) -> Re
     Ok(())
 }
 
-/// The node whose memory is a PU's own, and a note where that is not plainly so.
+/// The memory of a PU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnNode {
+    /// The node that a measurement takes.
+    pub node: u32,
+    /// The nodes that are as near as that one, itself included: one of several is no place to bind memory to.
+    pub equals: IdSet,
+    /// Why it is this one, where that is not plain.
+    pub note: Option<String>,
+}
+
+impl OwnNode {
+    /// The node, where no other is as near.
+    pub fn only(&self) -> Option<u32> {
+        (self.equals.len() == 1).then_some(self.node)
+    }
+}
+
+/// How far a node is from a PU, the nearest first: a rung of the ladder, then the firmware's distance on it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Away {
+    Distance(u64),
+    Around,
+    /// In the PU's package.
+    Package,
+    Unknown,
+}
+
+/// The node whose memory is a PU's own, or the nearest to it.
 ///
 /// A GPU's memory is never a PU's own, also where the platform lists it as local (GH200, POWER9).
-pub(crate) fn own_node(topology: &Topology, owner: Owner<'_>, pu: u32) -> Result<(u32, Option<String>), NodeError> {
+pub(crate) fn own_node(topology: &Topology, owner: Owner<'_>, pu: u32) -> Result<OwnNode, NodeError> {
     let may = |node: &NumaNode| owner.allowed.nodes.contains(node.os_index);
     let good = |node: &&NumaNode| may(node) && has_memory(node) && node.kind != NodeKind::GpuMemory;
     let local = topology.pu(pu).map(|pu| pu.nodes.as_slice()).unwrap_or_default();
     // The first is the PU's own; those after it lie around it (memory-only nodes, GPUs' memory).
     let own = local.first().copied();
     if let Some(node) = own.and_then(|node| topology.node(node)).filter(good) {
-        return Ok((node.os_index, None));
+        return Ok(OwnNode { node: node.os_index, equals: IdSet::from_iter([node.os_index]), note: None });
     }
-    let away = |node: &NumaNode| own.and_then(|own| distance(topology, own, node.os_index));
-    let order = |node: &&NumaNode| {
-        (
-            away(node).unwrap_or(u64::MAX),
-            !local.contains(&node.os_index),
-            node.kind == NodeKind::MemoryOnly,
-            node.os_index,
-        )
+
+    let package = topology.packages.iter().find(|package| package.pus.contains(pu));
+    let away = |node: &NumaNode| match own.and_then(|own| distance(topology, own, node.os_index)) {
+        Some(distance) => Away::Distance(distance),
+        None if local.contains(&node.os_index) => Away::Around,
+        None if package.is_some_and(|package| is_in(node, &package.pus)) => Away::Package,
+        None => Away::Unknown,
     };
-    let node = topology.nodes.iter().filter(good).min_by_key(order);
-    let node = node.ok_or_else(|| NodeError::None { owner: owner.name.to_owned(), pu })?;
-    let id = node.os_index;
-    let which = match away(node) {
-        Some(distance) => format!("the nearest node, {id} (distance {distance})"),
-        None if local.contains(&id) => format!("node {id}, which lies around it"),
-        None => format!("node {id}, the first with memory: the firmware gives no distance from this PU"),
+    let rank = |node: &NumaNode| (away(node), node.kind == NodeKind::MemoryOnly);
+    let nearest = topology.nodes.iter().filter(good).min_by_key(|node| (rank(node), node.os_index));
+    let nearest = nearest.ok_or_else(|| NodeError::None { owner: owner.name.to_owned(), pu })?;
+    let equals = topology.nodes.iter().filter(good).filter(|node| rank(node) == rank(nearest));
+    let equals: IdSet = equals.map(|node| node.os_index).collect();
+
+    let note = note(topology, pu, away(nearest), nearest.os_index, &equals);
+    Ok(OwnNode { node: nearest.os_index, equals, note: Some(note) })
+}
+
+/// Whether a node lies in a package and not around it.
+fn is_in(node: &NumaNode, package: &IdSet) -> bool {
+    !node.pus.is_empty() && node.pus.is_subset(package)
+}
+
+/// Where the memory of a PU without its own comes from, and why from there.
+fn note(topology: &Topology, pu: u32, away: Away, node: u32, equals: &IdSet) -> String {
+    let which = match away {
+        Away::Distance(distance) => format!("the nearest node, {node} (distance {distance})"),
+        Away::Around => format!("node {node}, which lies around it"),
+        Away::Package => format!("node {node}, the one of its package"),
+        Away::Unknown => {
+            format!("node {node}, the first with memory: the firmware gives no distance from this PU")
+        }
     };
-    Ok((id, Some(format!("PU {pu} has no usable memory of its own; its memory is taken from {which}"))))
+    let others = equals.minus(&IdSet::from_iter([node]));
+    let no_own = match topology.pu(pu).is_some_and(|pu| !pu.nodes.is_empty()) {
+        true => format!("PU {pu} has no usable memory of its own"),
+        false => format!("the NUMA node of PU {pu} is not known"),
+    };
+    match (others.len(), away) {
+        (0, _) => format!("{no_own}; its memory is taken from {which}"),
+        (_, Away::Unknown) => format!("{no_own}; its memory is taken from {which}"),
+        (1, _) => format!("{no_own}; its memory is taken from {which}; node {others} is as near"),
+        _ => format!("{no_own}; its memory is taken from {which}; nodes {others} are as near"),
+    }
 }
 
 /// The firmware's distance between two nodes, where it gives one.
@@ -130,7 +184,7 @@ mod tests {
 
     fn own(topology: &Topology, pu: u32) -> (u32, String) {
         own_node(topology, Owner::this_process(topology), pu)
-            .map_or_else(|e| (u32::MAX, e.to_string()), |(node, note)| (node, note.unwrap_or_default()))
+            .map_or_else(|e| (u32::MAX, e.to_string()), |own| (own.node, own.note.unwrap_or_default()))
     }
 
     #[test]
@@ -210,5 +264,27 @@ mod tests {
         let (node, note) = own(&without_nodes(topology, "2"), 16);
         assert_eq!(node, 0);
         assert!(!note.contains("nearest"), "{note}");
+    }
+
+    #[test]
+    fn a_pu_whose_node_is_not_known_takes_the_memory_of_its_package() {
+        let mut topology = machine();
+        topology.pus.iter_mut().filter(|pu| pu.os_index == 12).for_each(|pu| pu.nodes.clear());
+        let own = own_node(&topology, Owner::this_process(&topology), 12);
+        let own = own.map(|own| (own.node, own.only(), own.note.unwrap_or_default()));
+        let (node, only, note) = own.unwrap_or_default();
+        assert_eq!((node, only), (1, Some(1)), "{note}");
+        assert!(note.contains("the NUMA node of PU 12 is not known"), "{note}");
+    }
+
+    #[test]
+    fn of_several_nodes_as_near_none_is_the_only_one() {
+        let mut topology = machine();
+        topology.distances.iter_mut().for_each(|distances| distances.rows[3] = vec![20, 20, 30, 10]);
+        let own = own_node(&topology, Owner::this_process(&topology), 16);
+        let own = own.map(|own| (own.node, own.only(), own.equals.to_string(), own.note.unwrap_or_default()));
+        let (node, only, equals, note) = own.unwrap_or_default();
+        assert_eq!((node, only, equals.as_str()), (0, None, "0-1"), "{note}");
+        assert!(note.contains("node 1 is as near"), "{note}");
     }
 }

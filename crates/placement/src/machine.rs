@@ -78,6 +78,7 @@ pub(crate) fn machine() -> Topology {
             not_in_cgroup_pus: IdSet::default(),
             not_in_affinity_pus: IdSet::default(),
             missing_nodes: IdSet::default(),
+            memory_limits: Vec::new(),
         },
         gpus: vec![
             at(0, Rung::L3, "0-1,8-9", "0", Some("0-1,8-9")),

@@ -91,9 +91,9 @@ pub(crate) fn plan_ranks(
         let memory_node = match membind {
             Membind::Node(node) => node,
             Membind::Local => {
-                let (node, why) = own_node(topology, owner, pu)?;
-                why.into_iter().for_each(|why| notes.add(why));
-                node
+                let own = own_node(topology, owner, pu)?;
+                own.note.into_iter().for_each(|why| notes.add(why));
+                own.node
             }
         };
         if taken.contains(&pu) {

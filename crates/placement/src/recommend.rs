@@ -68,7 +68,7 @@ pub struct Place {
     pub pus: IdSet,
     /// The one to bind it to where a launcher takes only one ([`Place::first_pu`]).
     pub first: u32,
-    /// The node for its memory: the first PU's own; `None` where no node with memory is allowed.
+    /// The node for its memory: the first PU's own; `None` where no node with memory is allowed, or several are as near.
     pub memory_node: Option<u32>,
     /// The NUMA nodes its PUs are on.
     pub nodes: IdSet,
@@ -96,7 +96,7 @@ impl Place {
         Self {
             rank,
             first,
-            memory_node: own_node(topology, Owner::this_process(topology), first).ok().map(|(node, _)| node),
+            memory_node: own_node(topology, Owner::this_process(topology), first).ok().and_then(|own| own.only()),
             nodes: nodes_of(topology, &pus),
             l3s: l3s_of(topology, &pus),
             verdict: target_id.and_then(|id| farthest(topology, first, &pus, id)),
@@ -174,9 +174,10 @@ pub fn recommend(topology: &Topology, ask: &Ask) -> Result<NodePlaces, Recommend
     let (mut places, mut memory) = (Vec::new(), Vec::new());
     for (rank, (assignment, part)) in assignments.iter().zip(&parts).enumerate() {
         let target = targets.get(rank).cloned();
+        let is_host_memory = target.as_ref().is_some_and(|target| matches!(target.id, TargetId::Node(_)));
         let mut place = Place::at(topology, rank, assignment.pus.clone(), assignment.first, target, String::new());
         let closeness = place.verdict.as_ref().map(|verdict| verdict.closeness);
-        place.why = Why { assignment, part, closeness }.to_string();
+        place.why = Why { assignment, part, closeness, is_host_memory }.to_string();
         places.push(place);
         memory.extend(memory_note(topology, assignment.first).filter(|note| !memory.contains(note)));
     }
@@ -340,7 +341,7 @@ fn wishes(pool: &Pool<'_>, strategy: Strategy, targets: &[Target], parts: &[Part
 /// What is to be known of the memory of a rank on this PU: that its node is not the PU's own, or that there is none.
 fn memory_note(topology: &Topology, pu: u32) -> Option<String> {
     match own_node(topology, Owner::this_process(topology), pu) {
-        Ok((_, note)) => note,
+        Ok(own) => own.note,
         Err(error) => Some(error.to_string()),
     }
 }

@@ -117,7 +117,7 @@ fn own_memory(topology: &Topology, name: String, pus: &[u32]) -> Row {
         return Row { name, place: Err("none of its PUs can be used by this process".to_owned()) };
     };
     let row_place = own_node(topology, Owner::this_process(topology), pu).map_err(|error| error.to_string());
-    Row { name, place: row_place.map(|(node, note)| RowPlace { pus: pus.to_vec(), node, note }) }
+    Row { name, place: row_place.map(|own| RowPlace { pus: pus.to_vec(), node: own.node, note: own.note }) }
 }
 
 fn node_row(topology: &Topology, node: &NumaNode) -> Row {

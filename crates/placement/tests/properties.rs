@@ -38,6 +38,7 @@ fn members(machine: &Topology, shares: &[Share]) -> Vec<Member> {
                 not_in_affinity_pus: in_cgroup.minus(&pus),
                 missing_nodes: machine.allowed.nodes.minus(&some_nodes),
                 nodes: some_nodes,
+                memory_limits: Vec::new(),
                 pus,
             },
             visible: Target::gpus_of(machine).into_iter().filter(|gpu| gpus >> (gpu.index % 8) & 1 == 1).collect(),

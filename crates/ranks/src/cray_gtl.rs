@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::file_ownership;
+use sys::file_ownership;
 
 /// The variable that asks for it.
 pub const ASKS: &str = "MPICH_GPU_SUPPORT_ENABLED";

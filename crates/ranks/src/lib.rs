@@ -13,7 +13,6 @@ mod backoff;
 mod communicator;
 pub mod cray_gtl;
 mod deadline;
-pub mod file_ownership;
 mod library;
 mod liveness;
 mod local_world;

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use plugin::{NotOpened, Opened, abi};
 
 use crate::cray_gtl::{self, Gtl};
-use crate::file_ownership::{self, Untrusted};
 use crate::library;
 use crate::mpi::{Mpi, ThreadLevel};
 use crate::world::WorldError;
+use sys::file_ownership::{self, Untrusted};
 
 /// Why a file is not the plug-in.
 #[derive(Clone, Debug, PartialEq, Eq)]

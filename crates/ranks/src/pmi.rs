@@ -4,7 +4,7 @@
 //! (`pmip_cb.c` of MPICH). Where MPI ran in a child that it ended, the parent holds the same socket and says it in the child's place.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,10 +17,26 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 ///
 /// Nobody else may speak on that socket any more: the process that ran MPI has ended.
 pub fn finalize() -> bool {
-    let named = std::env::var("PMI_FD").ok().and_then(|text| text.parse().ok());
-    let socket = named.filter(|fd: &RawFd| *fd > 2).and_then(|fd| sys::begun::descriptor(fd).ok());
     // If the number is not that of a socket, the calls below say so.
-    socket.is_some_and(|socket| finalized(socket.as_fd(), ANSWERS_WITHIN))
+    socket().is_some_and(|socket| finalized(socket.as_fd(), ANSWERS_WITHIN))
+}
+
+/// Has Hydra end every process of the launch with this code, also one that is stopped and would never leave:
+/// what `MPI_Abort` says. Whether it was told.
+pub fn abort(code: u8) -> bool {
+    socket().is_some_and(|socket| says_abort(socket.as_fd(), code))
+}
+
+fn says_abort(socket: BorrowedFd<'_>, code: u8) -> bool {
+    let words = format!("cmd=abort exitcode={code}\n");
+    let words = [IoSlice::new(words.as_bytes())];
+    sendmsg(socket, &words, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL).is_ok()
+}
+
+/// The socket that Hydra named.
+fn socket() -> Option<OwnedFd> {
+    let named = std::env::var("PMI_FD").ok().and_then(|text| text.parse().ok());
+    named.filter(|fd: &RawFd| *fd > 2).and_then(|fd| sys::begun::descriptor(fd).ok())
 }
 
 fn finalized(socket: BorrowedFd<'_>, within: Duration) -> bool {
@@ -70,6 +86,17 @@ mod tests {
         });
         let agreed = finalized(ours.as_fd(), SOON);
         (agreed, heard.join().expect("the launcher's thread"))
+    }
+
+    #[test]
+    fn a_launcher_is_told_to_end_all_with_a_code() {
+        let (ours, mut launcher) = UnixStream::pair().expect("a pair of sockets");
+        assert!(says_abort(ours.as_fd(), 124));
+        let mut bytes = [0; 64];
+        let count = launcher.read(&mut bytes).expect("a command");
+        assert_eq!(&bytes[..count], b"cmd=abort exitcode=124\n");
+        drop(launcher);
+        assert!(!says_abort(ours.as_fd(), 124), "one that is gone is an error");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a person calls the parts of a document: `H2D, 4 MiB, pinned, all GPUs at once` and not `simultaneous/pinned/h2d/4194304`.
 
-use analysis::words::{direction, memory};
+use analysis::words::{direction_in, memory};
 use report::Document;
 use report::case::{Case, Order};
 use report::device::{Device, DeviceKind, name_on_node};
@@ -11,7 +11,7 @@ use stats::units::size;
 
 /// A case: what is copied, how much, where host memory is from, and who else copies.
 pub(crate) fn case(document: &Document, case: &Case) -> String {
-    let mut parts = vec![direction(case.direction).to_owned()];
+    let mut parts = vec![direction_in(document, case.direction).to_owned()];
     match case.range_bytes {
         Some(range) => parts.push(format!("over {}", size(range))),
         None if case.direction == Direction::Kernel => {}

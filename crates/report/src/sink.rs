@@ -69,6 +69,10 @@ impl Sink {
     /// [`SinkError`]: what is wrong with the path, and the remedy.
     pub fn open(target: &Path) -> Result<Self, SinkError> {
         let path = target.display().to_string();
+        // A link of the kernel's (/dev/stdout) leads to a pipe or a terminal, whose name is no path.
+        if fs::metadata(target).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(SinkError::NotAFile { path });
+        }
         // A link is followed once, here: renaming over it would replace the link and leave the file it names.
         let target = end_of_links(target)?;
         let Some(name) = target.file_name().map(ToOwned::to_owned) else {

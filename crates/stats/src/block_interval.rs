@@ -36,7 +36,7 @@ impl BlockValue {
 }
 
 /// The values of blocks.
-pub(crate) fn values(blocks: &[BlockValue]) -> Vec<f64> {
+pub fn values(blocks: &[BlockValue]) -> Vec<f64> {
     blocks.iter().map(|block| block.value).collect()
 }
 

@@ -9,7 +9,8 @@
 //!
 //! Cuts are looked for in the whole series and in shorter intervals of it (Kovács, Li, Bühlmann and Munk, "Seeded binary segmentation", 2023), because a second change
 //! hides the first one; the series is cut at the surest, and both parts are searched again. Every test has its part of the level (Bonferroni). One or two bad days are no
-//! level: values far from the running median of five are drawn near to it first (Hampel 1974). What is left out: slow drifts, which have no day.
+//! level: values far from the running median of five are drawn near to it first (Hampel 1974). A slow drift has no day: a cut counts only where two levels leave less of the
+//! scatter than a line does.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -36,7 +37,7 @@ const SHORTEST: usize = 20;
 const TAKEN: f64 = 0.8;
 
 /// A correlation above this is a drift.
-const AT_MOST: f64 = 0.9;
+const AT_MOST: f64 = 0.95;
 
 /// From so many values on a series tells its correlation.
 const TELLS_CORRELATION: usize = 30;
@@ -156,8 +157,24 @@ fn cut(logs: &[f64]) -> Option<(usize, f64)> {
     let by_taken = surest(logs, TAKEN)?;
     let told = logs.len() >= TELLS_CORRELATION;
     let surest = if told { surest(logs, correlation(logs, by_taken.at))? } else { by_taken };
+    if is_rather_a_line(logs, surest.at) {
+        return None;
+    }
     let law = StudentsT::new(0.0, 1.0, surest.freedom).ok()?;
     Some((surest.at, 2.0 * law.sf(surest.t)))
+}
+
+/// Whether a line leaves no more of the scatter than the two levels of this cut.
+fn is_rather_a_line(logs: &[f64], at: usize) -> bool {
+    let count = logs.len() as f64;
+    let (mean, all) = mean_and_squares(logs);
+    let middle = (count - 1.0) / 2.0;
+    let product: f64 = logs.iter().enumerate().map(|(at, log)| (at as f64 - middle) * (log - mean)).sum();
+    // The squares of 0, 1, … n − 1 around their mean.
+    let of_places = count * (count * count - 1.0) / 12.0;
+    let of_line = all - product * product / of_places;
+    let of_levels = mean_and_squares(&logs[..at]).1 + mean_and_squares(&logs[at..]).1;
+    of_line <= of_levels
 }
 
 /// The correlation from value to value around the levels on both sides of a cut: what these values tell, and three errors of that on top.

@@ -43,11 +43,11 @@ pub enum TwoSampleVerdict {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Comparison")]
 pub struct TwoSampleComparison {
-    /// The median of the second over the median of the first.
+    /// The second over the first: the geometric mean of the ratios of blocks of the same pass, where cases took turns in passes (penalties, kernels), else the ratio of medians.
     pub ratio: f64,
-    /// The 95 % percentile bootstrap interval of the ratio (10 000 resamples).
+    /// Its 95 % interval: Student's of those ratios, else the percentile bootstrap's (10 000 resamples).
     pub ratio_interval: Interval,
-    /// The two-sided p-value of the Mann-Whitney test.
+    /// The two-sided p-value of this comparison alone: of Student's t of those ratios, else of the Mann-Whitney test.
     pub p_value: f64,
     /// P(second > first) − P(second < first): −1 if every value of the second is lower, 1 if every one is higher.
     pub cliffs_delta: f64,

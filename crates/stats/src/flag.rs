@@ -67,7 +67,7 @@ pub enum Flag {
     Throttled,
     /// Another process computed on the GPU.
     SharedGpu,
-    /// What the CPU moved fits into its cache. Said by those who know the cache: blocks do not show it.
+    /// What the CPU moved is less than four times its L3 cache, which blocks do not show.
     Cached,
     /// A flag that a newer numabench wrote.
     #[serde(other, skip_serializing)]
@@ -97,11 +97,12 @@ impl Flag {
         match self {
             Self::FewBlocks => {
                 "fewer than 6 blocks were measured, so there is no 95 % interval for the median; \
-                 let it measure 6 blocks or more (no fixed --reps, a longer --max-time)"
+                 let it measure 6 blocks or more (no fixed number of rounds, or a longer time)"
             }
             Self::SlowFirstBlock => {
                 "the first block was more than 5 % slower than the others and far slower than any of them: \
-                 something was still warming up (clocks, page tables, the link's power state); try more --warmup"
+                 something was still warming up (clocks, page tables, the link's power state); \
+                 `numabench pingpong --warmup` has more rounds that do not count"
             }
             Self::Drift => {
                 "blocks became steadily slower or faster, by 2 % or more over the run: clocks rising or falling with load \
@@ -114,19 +115,19 @@ impl Flag {
             }
             Self::TimerLimited => {
                 "a round lasts less than 100 times the timer's resolution and cost, so the timer itself is more than 1 % \
-                 of what is shown; read differences of a few per cent as none, or use a larger --size"
+                 of what is shown; read differences of a few per cent as none, or measure more at a time"
             }
             Self::Noisy => {
                 "the 95 % interval of the median is wider than ±5 %: differences smaller than that cannot be seen; \
-                 give it a longer --max-time, or a node and PUs that nothing else uses"
+                 measure longer, or on a node and PUs that nothing else uses"
             }
             Self::Throttled => {
                 "the driver held the GPU's clocks down for 1 % of the time or more (power, temperature, its board): what is shown is \
                  less than it can do; `nvidia-smi -q -d PERFORMANCE` says why"
             }
             Self::Cached => {
-                "what the CPU moved fits into its L3 cache, so this is the speed of the cache and not of the memory; \
-                 ask for a --size or --range of several times the cache"
+                "what the CPU moved is less than four times its L3 cache, so this is in part or all of it the speed of the cache \
+                 and not of the memory; ask for more than that"
             }
             Self::SharedGpu => {
                 "another process computed on the GPU meanwhile, and may have taken part of its links and copy engines; \

@@ -112,6 +112,16 @@ impl Level {
         self.p_below(limit).max(self.p_above(-limit))
     }
 
+    /// From how many differences its error is known.
+    pub fn freedom(&self) -> f64 {
+        self.freedom
+    }
+
+    /// The same with another error, known from so many differences.
+    pub fn known_as(self, squared_error: f64, freedom: f64) -> Self {
+        Self { squared_error, freedom, ..self }
+    }
+
     /// The square of its standard error.
     pub fn squared_error(&self) -> f64 {
         self.squared_error

@@ -9,13 +9,13 @@
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `alpha` how sure a statement must be;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `bootstrap`, `t_ratio`, `holm` and `family` the same for many cases at once; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` (with `mann_whitney`) whether two cases differ; `holm` and `family` the same for many cases at once; `moderated` (with `log_mean`, `spread_prior`, `run_correlation`, `run_modes`) the same for runs of two sides; `bootstrap` the interval of a ratio of medians; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two differ: every verdict over the cases of one run asks these;
 //! * `wandering` what a series that hangs together from value to value is worth, `neighbours` how much several do;
 //! * `grouping` which of several items belong together, by a figure of every two;
 //! * `line_fit` time against size: latency, rate, dips; `latency_curve` latency against traffic: where it climbs, where it is twice the idle one;
-//! * `change_point` when a series changed its level; `tolerance` how low the next value may be;
+//! * `change_point` when a series changed its level, `series_shape` what kind it is where it did not; `tolerance` how low the next value may be;
 //! * `latch` how queued rounds are held back on a device; `clock_limit` what holds a GPU's clocks down; `touch` how memory is touched whose pages move;
 //! * `stage` at which stage of a rank's work something failed; `time_spent` where its time went;
 //! * `mismatch` the first byte that is not as it was sent;
@@ -43,8 +43,11 @@ pub mod latch;
 pub mod latency_curve;
 pub mod level;
 pub mod line_fit;
+mod log_mean;
 pub mod mann_whitney;
 pub mod mismatch;
+pub mod moderated;
+pub mod moderated_levels;
 mod neighbours;
 #[cfg(test)]
 mod noise;
@@ -53,13 +56,16 @@ pub mod pci_address;
 pub mod peer_outlier;
 pub mod printable;
 pub mod random;
+mod run_correlation;
+pub mod run_modes;
 pub mod sample;
 pub mod scatter;
+pub mod series_shape;
 pub mod signed_rank;
+mod spread_prior;
 pub mod stage;
 pub mod stop;
 pub mod summary;
-pub mod t_ratio;
 pub mod time_spent;
 pub mod tolerance;
 pub mod touch;

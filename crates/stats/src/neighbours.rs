@@ -14,8 +14,8 @@ const STRONGEST: f64 = 0.98;
 pub(crate) struct Neighbours {
     /// How many series have so many blocks.
     series: BTreeMap<usize, f64>,
-    products: f64,
-    squares: f64,
+    /// Of each series the products of neighbours and the squares, both around its own mean.
+    sums: Vec<[f64; 2]>,
 }
 
 impl Neighbours {
@@ -24,44 +24,49 @@ impl Neighbours {
         if scores.len() > 1 {
             let (mean, squares) = mean_and_squares(scores);
             *self.series.entry(scores.len()).or_default() += 1.0;
-            self.products += scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<f64>();
-            self.squares += squares;
+            let products = scores.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
+            self.sums.push([products, squares]);
         }
     }
 
-    /// The correlation of which such products are expected, so many standard errors too high; `None` where nothing is seen of one. The errors are those of a long series,
-    /// wide for a short one.
-    pub fn correlation(&self, allowance: f64) -> Option<f64> {
-        // The standard error of a correlation that is not there is 1 / √n (Bartlett 1946).
-        self.seen_as(allowance / self.freedom().sqrt())
-    }
-
-    /// How many differences all series have together.
-    pub fn freedom(&self) -> f64 {
-        self.series.iter().map(|(count, series)| (count - 1) as f64 * series).sum()
-    }
-
-    /// How many series there are.
-    pub fn series(&self) -> f64 {
-        self.series.values().sum()
-    }
-
-    /// The same with the errors of short series: of one (n − 2) / (n √(n − 1)) (Moran, "Some theorems on time series II", 1948).
+    /// The correlation of which such products are expected, so many standard errors too high; `None` where nothing is seen of one. The errors are those of short series without
+    /// correlation: of one (n − 2) / (n √(n − 1)) (Moran, "Some theorems on time series II", 1948).
     pub fn likely(&self, allowance: f64) -> Option<f64> {
+        self.seen_as(allowance * self.error_without_correlation())
+    }
+
+    /// The same with the errors that the series themselves show where these are larger, as they are of strong correlation (the error of a ratio of two sums: Cochran,
+    /// "Sampling Techniques", 1977, 6.4).
+    pub fn at_most(&self, allowance: f64) -> Option<f64> {
+        let ratio = self.ratio()?;
+        let count = self.sums.len() as f64;
+        let squares: f64 = self.sums.iter().map(|[product, square]| (product - ratio * square).powi(2)).sum();
+        let error = (squares * count / (count - 1.0).max(1.0)).sqrt() / self.squares();
+        self.seen_as(allowance * error.max(self.error_without_correlation()))
+    }
+
+    fn error_without_correlation(&self) -> f64 {
         let (mut all, mut squares) = (0.0, 0.0);
         for (count, series) in &self.series {
             let (n, freedom) = (*count as f64, (count - 1) as f64);
             all += series * freedom;
             squares += series * freedom * ((n - 2.0) / n).powi(2);
         }
-        self.seen_as(allowance * squares.sqrt() / all)
+        squares.sqrt() / all
+    }
+
+    fn squares(&self) -> f64 {
+        self.sums.iter().map(|[_, squares]| squares).sum()
+    }
+
+    /// The products over the squares of all series.
+    fn ratio(&self) -> Option<f64> {
+        let squares = self.squares();
+        (squares > 0.0).then(|| self.sums.iter().map(|[products, _]| products).sum::<f64>() / squares)
     }
 
     fn seen_as(&self, higher: f64) -> Option<f64> {
-        if self.squares <= 0.0 {
-            return None;
-        }
-        let seen = self.products / self.squares + higher;
+        let seen = self.ratio()? + higher;
         let (mut low, mut high) = (0.0, STRONGEST);
         if seen <= self.expected(low) {
             return Some(0.0);

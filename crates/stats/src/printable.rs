@@ -26,12 +26,39 @@ pub fn name(text: &str) -> String {
         name.truncate(name.char_indices().nth(NAME_CHARACTERS - 3).map_or(name.len(), |(at, _)| at));
         name.push_str("...");
     }
-    name
+    without_commands(&name).into_owned()
 }
 
-/// Lines: newlines and tabs stay.
+/// Lines: newlines and tabs stay. What a line would order the runner of a CI job to do is broken.
 pub fn lines(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+    let shown: String = text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect();
+    if !shown.contains("::") && !shown.contains(OLD_COMMAND) {
+        return shown;
+    }
+    shown.split('\n').map(without_commands).collect::<Vec<_>>().join("\n")
+}
+
+/// One line: newlines and tabs are spaces, so that no part of a text of others begins a line of its own.
+pub fn line(text: &str) -> String {
+    lines(&text.replace(['\n', '\r', '\t'], " "))
+}
+
+/// How a command to GitHub's runner begins, and how its older ones do (actions/runner, `ActionCommand.cs`): the former at the begin of a line behind any space, the latter
+/// anywhere in it.
+const COMMAND: &str = "::";
+const OLD_COMMAND: &str = "##[";
+
+/// A line that the runner of a CI job takes for text: a document's or a driver's words could else set its outputs, hide its messages or end its groups.
+fn without_commands(line: &str) -> Cow<'_, str> {
+    let text = line.trim_start();
+    let begins = text.starts_with(COMMAND);
+    if !begins && !line.contains(OLD_COMMAND) {
+        return Cow::Borrowed(line);
+    }
+    let indent = &line[..line.len() - text.len()];
+    let text =
+        if begins { format!("{}:{}", char::REPLACEMENT_CHARACTER, &text[COMMAND.len()..]) } else { text.to_owned() };
+    Cow::Owned(format!("{indent}{}", text.replace(OLD_COMMAND, "##\u{fffd}")))
 }
 
 /// The text, or a quarter of `longest` characters of its begin and of its end, with the number of those left out between them.
@@ -85,6 +112,16 @@ mod tests {
     fn a_name_is_one_line_and_a_file_keeps_its_lines() {
         assert_eq!(name("a\nb\tc\r\nd"), "a b c  d");
         assert_eq!(lines("a\nb\tc\r\nd"), "a\nb\tc\u{fffd}\nd");
+    }
+
+    #[test]
+    fn no_line_orders_the_runner_of_a_job_to_do_something() {
+        assert_eq!(line("host\n::error::x"), "host ::error::x", "in a line it is text");
+        assert_eq!(lines("::error::x"), "\u{fffd}:error::x");
+        assert_eq!(lines("a\n  ::stop-commands::x\nstd::fs"), "a\n  \u{fffd}:stop-commands::x\nstd::fs");
+        assert_eq!(name("::error::x"), "\u{fffd}:error::x", "a name may begin a line");
+        assert_eq!(lines("a ##[error]b"), "a ##\u{fffd}error]b");
+        assert_eq!(lines("# a [b] std::fs"), "# a [b] std::fs");
     }
 
     #[test]

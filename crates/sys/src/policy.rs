@@ -18,6 +18,36 @@ const MPOL_DEFAULT: libc::c_long = 0;
 const MPOL_F_NODE: libc::c_ulong = 1;
 const MPOL_F_ADDR: libc::c_ulong = 2;
 
+/// Where a thread's memory comes from, as the kernel says it: for [`restore`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadPolicy {
+    mode: libc::c_int,
+    nodes: Vec<u64>,
+}
+
+/// The calling thread's memory policy: the default, or what `numactl` or a launcher gave it.
+///
+/// # Errors
+/// The call is forbidden.
+pub fn get() -> io::Result<ThreadPolicy> {
+    let (mut mode, mut nodes) = (0, mask::bit_mask(std::iter::empty(), MASK_NODES)?);
+    let (no_address, no_flags) = (ptr::null::<u8>(), 0);
+    // SAFETY: the kernel writes one integer and the mask, both live; the mask has as many bits as are said.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, nodes.as_mut_ptr(), MASK_BITS, no_address, no_flags)
+    };
+    checked(answer).map(|_| ThreadPolicy { mode, nodes })
+}
+
+/// Gives the calling thread a policy back.
+///
+/// # Errors
+/// Its nodes are not allowed any more, or the call is forbidden.
+pub fn restore(policy: &ThreadPolicy) -> io::Result<()> {
+    // SAFETY: the kernel only reads the mask, which is live and has as many bits as are said.
+    checked(unsafe { libc::syscall(libc::SYS_set_mempolicy, policy.mode, policy.nodes.as_ptr(), MASK_BITS) }).map(drop)
+}
+
 /// Binds what the calling thread allocates from now on to these nodes, from there or not at all, or (`None`) lifts that again. execve keeps it.
 ///
 /// # Errors

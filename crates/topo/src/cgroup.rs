@@ -16,7 +16,7 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// Version 2's file, version 1's, and version 1's as older kernels and `-o noprefix` mounts name it.
 const CPUS: [&str; 4] = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus", "cpus"];
 const MEMS: [&str; 4] = ["cpuset.mems.effective", "cpuset.effective_mems", "cpuset.mems", "mems"];
-const MEMORY: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
+const MEMORY: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
 
 /// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole pages).
 const NO_LIMIT: u64 = 1 << 60;
@@ -78,8 +78,13 @@ fn cpuset(root: &FsRoot, folder: &str, files: &[&str]) -> Result<(IdSet, String)
     all.into_iter().find_map(read).ok_or_else(none)
 }
 
+/// The groups that limit the memory of a process, its own first.
+pub(crate) fn memory_groups(root: &FsRoot, folder: &str) -> Result<Vec<String>, String> {
+    groups(root, folder, "memory")
+}
+
 fn memory_limit(root: &FsRoot, folder: &str) -> Option<(u64, String)> {
-    let groups = groups(root, folder, "memory").ok()?;
+    let groups = memory_groups(root, folder).ok()?;
     let all = groups.iter().flat_map(|group| MEMORY.iter().map(move |file| format!("{group}/{file}")));
     let limit = |file: String| Some((root.text(&file).ok()?.parse::<u64>().ok()?, file));
     all.filter_map(limit).filter(|(bytes, _)| *bytes < NO_LIMIT).min_by_key(|(bytes, _)| *bytes)

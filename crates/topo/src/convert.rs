@@ -26,6 +26,7 @@ use crate::kernel_nodes;
 use crate::kfd;
 use crate::load;
 use crate::locality::Surroundings;
+use crate::memory_limits::{STATUS_LINES, memory_limits};
 use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus, Topology, TopologySource};
 use crate::nics;
 use crate::nodes;
@@ -89,14 +90,16 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
         kernel_nodes::complete(root, &mut raw_nodes, &mut distances);
     }
     let architecture = info(hwloc.root_object(), "Architecture");
-    let mut nodes = nodes::classify(raw_nodes, &nodes::Evidence::of(architecture.as_deref(), &found, root));
+    let packages = packages(hwloc);
+    let of_packages: Vec<IdSet> = packages.iter().map(|package| package.pus.clone()).collect();
+    let evidence = nodes::Evidence::of(architecture.as_deref(), &found, root);
+    let mut nodes = nodes::classify(raw_nodes, &of_packages, &evidence);
 
     let pus = ids(hwloc.cpuset());
-    let status = root
-        .and_then(|root| root.lines("/proc/self/status", &["Cpus_allowed_list", "Mems_allowed_list"]).ok())
-        .unwrap_or_default();
-    let allowed =
+    let status = root.and_then(|root| root.lines("/proc/self/status", &STATUS_LINES).ok()).unwrap_or_default();
+    let mut allowed =
         allowed(hwloc, &pus, &nodes, &status, root.and_then(|root| cgroup::cpus(root).ok()).map(|(set, _)| set));
+    allowed.memory_limits = root.map(|root| memory_limits(root, &status)).unwrap_or_default();
     for node in &mut nodes {
         node.allowed = allowed.nodes.contains(node.os_index);
     }
@@ -104,7 +107,7 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
         source,
         hostname: hostname(hwloc, root),
         hwloc_version,
-        packages: packages(hwloc),
+        packages,
         pus: pu_list(&pus, &allowed, &nodes),
         nodes,
         distances,
@@ -226,6 +229,7 @@ fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str, cpus
         missing_nodes: there.or(&ids(hwloc.complete_nodeset())).minus(&allowed_nodes),
         nodes: allowed_nodes,
         pus,
+        memory_limits: Vec::new(),
     }
 }
 

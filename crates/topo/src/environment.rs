@@ -169,11 +169,53 @@ fn virtual_machine(root: &FsRoot) -> Probe {
     if let Ok(hypervisor) = root.text("/sys/hypervisor/type") {
         return probed(NAME, "/sys/hypervisor/type", Ok(ProbeValue::Text(hypervisor)));
     }
-    words(root, NAME, "/proc/cpuinfo", |text| {
+    let flag = words(root, NAME, "/proc/cpuinfo", |text| {
         // The `hypervisor` flag exists on x86 only: elsewhere its absence says nothing.
         let flagged = value_of(text, "flags")?.split_whitespace().any(|flag| flag == "hypervisor");
-        Some(if flagged { "yes, by the CPU's hypervisor flag" } else { "no sign of one" })
-    })
+        Some(if flagged { "yes, by the CPU's hypervisor flag" } else { NO_SIGN })
+    });
+    if flag.value.is_some() { flag } else { by_firmware(root, NAME).unwrap_or(flag) }
+}
+
+/// Where no sign of a virtual machine was found.
+const NO_SIGN: &str = "no sign of one";
+
+/// What the tables of a guest's firmware begin with, as systemd-detect-virt(1) knows them.
+const GUEST_FIRMWARE: [&str; 17] = [
+    "KVM",
+    "OpenStack",
+    "KubeVirt",
+    "Amazon EC2",
+    "QEMU",
+    "VMware",
+    "VMW",
+    "innotek GmbH",
+    "VirtualBox",
+    "Xen",
+    "Bochs",
+    "Parallels",
+    "BHYVE",
+    "Hyper-V",
+    "Virtual Machine",
+    "Apple Virtualization",
+    "Google Compute Engine",
+];
+
+/// The same by the firmware's names for the machine (DMI); `None` where it has none. Clouds name their bare-metal machines so too.
+fn by_firmware(root: &FsRoot, name: &str) -> Option<Probe> {
+    const DMI: &str = "/sys/class/dmi/id";
+    let [vendor, product] = ["sys_vendor", "product_name"].map(|file| root.text(&format!("{DMI}/{file}")).ok());
+    let is_metal = product.as_deref().is_some_and(|product| product.contains("metal"));
+    let texts: Vec<String> = vendor.into_iter().chain(product).collect();
+    let is_guests = |text: &&String| GUEST_FIRMWARE.iter().any(|known| text.starts_with(known));
+    let found = texts.iter().find(is_guests).filter(|_| !is_metal);
+
+    let value = match (found, texts.is_empty()) {
+        (_, true) => return None,
+        (Some(text), _) => format!("yes, by its firmware ({text})"),
+        (None, false) => NO_SIGN.to_owned(),
+    };
+    Some(probed(name, DMI, Ok(ProbeValue::Text(value))))
 }
 
 /// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun …`: the first word made of numbers and points.
@@ -266,6 +308,27 @@ mod tests {
         let probe = environment.probes.iter().find(|probe| probe.name == "cgroup.cpus_effective");
         let source = probe.map(|probe| probe.source.as_str());
         assert_eq!(source, Some("/sys/fs/cgroup/slurm/job_1/cpuset.cpus.effective"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_virtual_machine_whose_cpu_does_not_say_so_is_known_by_its_firmware() -> std::io::Result<()> {
+        for (vendor, product, said) in [
+            ("QEMU", "KVM Virtual Machine", "yes, by its firmware (QEMU)"),
+            ("Microsoft Corporation", "Virtual Machine", "yes, by its firmware (Virtual Machine)"),
+            ("Amazon EC2", "c7g.16xlarge", "yes, by its firmware (Amazon EC2)"),
+            ("Amazon EC2", "c7g.metal", "no sign of one"),
+            ("Supermicro", "ARS-111GL-NHR", "no sign of one"),
+        ] {
+            let root = node()?;
+            std::fs::write(root.path().join("proc/cpuinfo"), "processor\t: 0\nFeatures\t: fp asimd\n")?;
+            let dmi = root.path().join("sys/class/dmi/id");
+            std::fs::create_dir_all(&dmi)?;
+            std::fs::write(dmi.join("sys_vendor"), vendor)?;
+            std::fs::write(dmi.join("product_name"), product)?;
+            let environment = probe_under(&FsRoot::at(root.path()), |_| None);
+            assert_eq!(text(&environment, "platform.virtual_machine"), said, "{vendor} {product}");
+        }
         Ok(())
     }
 

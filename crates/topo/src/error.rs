@@ -5,6 +5,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use stats::id_list::MAX_ID;
+
 use crate::input::InputError;
 
 /// The largest XML file that is read, bytes. The largest published hwloc file, of a machine with 1792 PUs, has under 10 MiB.
@@ -90,6 +92,16 @@ pub enum TopoError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// A PU or NUMA node with a number above any machine's, for each of which hwloc would keep bits.
+    #[error(
+        "{} has a PU or NUMA node {index}, and {MAX_ID} is the largest id that numabench accepts: the file is damaged; write it again with `lstopo FILE.xml`", path.display()
+    )]
+    WideIndex {
+        /// The file.
+        path: PathBuf,
+        /// The number.
+        index: u32,
     },
     /// hwloc loaded it, but the parts contradict each other.
     #[error(

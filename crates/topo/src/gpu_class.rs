@@ -8,6 +8,8 @@
 pub const NVIDIA: u16 = 0x10de;
 /// PCI vendor id of AMD (ATI), which its GPUs' inner bridges carry too.
 pub const AMD: u16 = 0x1002;
+/// PCI vendor id of Intel.
+pub const INTEL: u16 = 0x8086;
 
 /// PCI base class of display controllers.
 const DISPLAY: u16 = 0x03;

@@ -71,6 +71,7 @@ mod kernel_nodes;
 mod kfd;
 mod load;
 mod locality;
+mod memory_limits;
 mod nest;
 mod nics;
 mod nodes;

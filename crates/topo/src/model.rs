@@ -188,9 +188,41 @@ pub struct Allowed {
     pub not_in_affinity_pus: IdSet,
     /// NUMA nodes missing.
     pub missing_nodes: IdSet,
+    /// Limits on its memory, of its cgroup and of its resource limits; empty where there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.2"))]
+    pub memory_limits: Vec<MemoryLimit>,
+}
+
+/// A limit on the memory of this process, on all NUMA nodes together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLimit {
+    /// The limit, bytes.
+    pub bytes: u64,
+    /// What of it was in use and cannot be taken back, bytes; null where the kernel does not say.
+    pub used_bytes: Option<u64>,
+    /// The file that says so, or the resource limit in words.
+    pub source: String,
+}
+
+impl MemoryLimit {
+    /// What is left of it, bytes.
+    pub fn left_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.used_bytes.unwrap_or(0))
+    }
 }
 
 impl Allowed {
+    /// The smallest limit on memory: what this process may have at most, whatever is in use now.
+    pub fn memory_limit(&self) -> Option<&MemoryLimit> {
+        self.memory_limits.iter().min_by_key(|limit| limit.bytes)
+    }
+
+    /// The limit of which the least is left.
+    pub fn memory_left(&self) -> Option<&MemoryLimit> {
+        self.memory_limits.iter().min_by_key(|limit| limit.left_bytes())
+    }
+
     /// The PUs that are online in the cgroup's cpuset, whatever this process is bound to.
     pub fn cpuset(&self) -> IdSet {
         self.pus.or(&self.not_in_affinity_pus)

@@ -1,13 +1,19 @@
 //! What each network adapter of a host has sent and received since its driver was loaded, by the kernel's own counters.
 //!
 //! * InfiniBand, RoCE, Omni-Path: `port_xmit_data` and `port_rcv_data` of each port, in units of four bytes (Documentation/ABI/stable/sysfs-class-infiniband);
-//! * EFA, whose ports have no such counters: `hw_counters/tx_bytes` and `rx_bytes`;
+//! * EFA, whose ports have no such counters: `hw_counters/tx_bytes` and `rx_bytes`, which the kernel reads
+//!   anew once they are older than `hw_counters/lifespan`
+//!   (Documentation/ABI/stable/sysfs-class-infiniband);
 //! * Slingshot: `hni_sts_tx_ok_octets` and `hni_sts_rx_ok_octets` of the telemetry, as `VALUE@TIME`;
-//! * Ethernet: `statistics/tx_bytes` and `rx_bytes` of the interface.
+//! * Ethernet: `statistics/tx_bytes` and `rx_bytes` of the interface; Broadcom's bnxt_en has them from its
+//!   adapter once a second (`stats-block-usecs` of
+//!   ethtool --show-coalesce, 1,000,000 unless it was changed).
 //!
 //! One adapter is one PCI function, as a [`Nic`](crate::Nic) is. An InfiniBand port and Slingshot's telemetry count the packets of their interfaces (`ib0`, `hsn0`) too, a RoCE
 //! port counts RDMA alone: only there both are added. Left out: interfaces above other ones (bonds, bridges, VLANs), whose packets the lower ones count, loopback, and virtual
 //! interfaces that are down. Nothing is kept between two readings: what a counter rose by is the caller's to say.
+
+use std::time::Duration;
 
 use stats::PciAddress;
 
@@ -41,7 +47,14 @@ struct Counter {
     received: String,
     /// Bytes of one.
     unit: u64,
+    /// How old what they say may be.
+    refresh: Duration,
 }
+
+/// How old hardware counters may be where the kernel shows no `lifespan`: its own default.
+const LIFESPAN: Duration = Duration::from_millis(10);
+/// How old the counters of bnxt_en may be.
+const BNXT: Duration = Duration::from_secs(1);
 
 /// ARPHRD_LOOPBACK (`linux/if_arp.h`), as `/sys/class/net/*/type` says it.
 const LOOPBACK: &str = "772";
@@ -71,6 +84,11 @@ pub fn nic_counters(root: &FsRoot) -> Vec<NicCounters> {
 }
 
 impl NicCounters {
+    /// How old what its counters say may be.
+    pub fn refresh(&self) -> Duration {
+        self.counters.iter().map(|counter| counter.refresh).max().unwrap_or_default()
+    }
+
     /// Bytes sent and received since the driver was loaded.
     ///
     /// # Errors
@@ -110,12 +128,15 @@ fn rdma(root: &FsRoot, name: String) -> NicCounters {
             nic.bytes_per_s = Some(nic.bytes_per_s.unwrap_or(0) + (gigabits * 1e9 / 8.0) as u64);
         }
         nic.has_all |= says("link_layer").as_deref() == Some("InfiniBand");
-        let at = |folder: &str, names: [&str; 2], unit| {
+        let at = |folder: &str, names: [&str; 2], unit, refresh| {
             let [sent, received] = names.map(|name| format!("{port}/{folder}/{name}"));
-            root.exists(&sent).then_some(Counter { sent, received, unit })
+            root.exists(&sent).then_some(Counter { sent, received, unit, refresh })
         };
-        let counter = at("counters", ["port_xmit_data", "port_rcv_data"], 4)
-            .or_else(|| at("hw_counters", ["tx_bytes", "rx_bytes"], 1));
+        // Milliseconds.
+        let lifespan = says("hw_counters/lifespan").and_then(|text| text.trim().parse().ok());
+        let lifespan = lifespan.map_or(LIFESPAN, Duration::from_millis);
+        let counter = at("counters", ["port_xmit_data", "port_rcv_data"], 4, Duration::ZERO)
+            .or_else(|| at("hw_counters", ["tx_bytes", "rx_bytes"], 1, lifespan));
         nic.counters.extend(counter);
     }
     nic
@@ -125,7 +146,7 @@ fn slingshot(root: &FsRoot, name: String) -> NicCounters {
     let device = format!("/sys/class/cxi/{name}");
     let mut nic = nic(root, &device, name);
     let [sent, received] = ["tx", "rx"].map(|way| format!("{device}/device/telemetry/hni_sts_{way}_ok_octets"));
-    nic.counters.push(Counter { sent, received, unit: 1 });
+    nic.counters.push(Counter { sent, received, unit: 1, refresh: Duration::ZERO });
     nic.has_all = true;
     nic
 }
@@ -152,7 +173,9 @@ fn ethernet(root: &FsRoot, name: String) -> Option<NicCounters> {
     let megabits = root.text(&format!("{device}/speed")).ok().and_then(|text| text.parse::<u64>().ok());
     nic.bytes_per_s = megabits.filter(|megabits| *megabits > 0 && !is_virtual).map(|megabits| megabits * 125_000);
     let [sent, received] = ["tx", "rx"].map(|way| format!("{device}/statistics/{way}_bytes"));
-    nic.counters.push(Counter { sent, received, unit: 1 });
+    let driver = root.target(&format!("{device}/device/driver")).unwrap_or_default();
+    let refresh = if driver.ends_with("/bnxt_en") { BNXT } else { Duration::ZERO };
+    nic.counters.push(Counter { sent, received, unit: 1, refresh });
     nic.interfaces.push(name);
     Some(nic)
 }
@@ -301,6 +324,31 @@ mod tests {
         assert_eq!(host.shown(), ["rdmap0s6 - - 11 12", "siw0 - down unreadable"]);
         let without = nic_counters(&host.root())[1].read(&host.root());
         insta::assert_snapshot!(without.err().ok_or("it has counters")?, @"the kernel shows no counter of it");
+        Ok(())
+    }
+
+    #[test]
+    fn counters_that_are_kept_for_a_while_say_how_old_they_may_be() -> Outcome {
+        let refresh = |host: &Host| nic_counters(&host.root())[0].refresh().as_millis();
+        let efa = |lifespan: Option<&str>| -> Result<u128, Box<dyn std::error::Error>> {
+            let host = Host::new()?;
+            let port = "sys/class/infiniband/rdmap0s6/ports/1/hw_counters";
+            host.file(&format!("{port}/tx_bytes"), "1")?.file(&format!("{port}/rx_bytes"), "2")?;
+            if let Some(lifespan) = lifespan {
+                host.file(&format!("{port}/lifespan"), lifespan)?;
+            }
+            Ok(refresh(&host))
+        };
+        assert_eq!([efa(Some("10"))?, efa(Some("250"))?, efa(None)?], [10, 250, 10]);
+
+        let driven_by = |driver: &str| -> Result<u128, Box<dyn std::error::Error>> {
+            let host = Host::new()?;
+            host.function("0000:41:00.0", "1", &["net/eth0"])?.interface("eth0", "up", ["1", "2"])?;
+            host.link("sys/devices/pci0000:00/0000:41:00.0/driver", &format!("sys/bus/pci/drivers/{driver}"))?;
+            host.file(&format!("sys/bus/pci/drivers/{driver}/module"), "")?;
+            Ok(refresh(&host))
+        };
+        assert_eq!([driven_by("bnxt_en")?, driven_by("mlx5_core")?], [1000, 0]);
         Ok(())
     }
 

@@ -1,9 +1,12 @@
 //! What each NUMA node is made of.
 //!
 //! hwloc gives every node a cpuset, also a node without CPUs: that of the place it is attached to. So a node's cpuset does not
-//! say whether it has CPUs. On Linux a CPU belongs to one node; where the kernel can be asked its answer is taken, and in a
+//! say whether it has CPUs. On Linux a CPU belongs to one node; where the kernel can be asked its list is taken, and in a
 //! file each PU is given to the smallest node around it, the lowest OS index among equals (firmware numbers the nodes with
 //! CPUs first). A node that gets none has none.
+//!
+//! Where equals lie around several packages, nodes may be cut across packages (hwloc attaches such nodes to the machine): each may have
+//! CPUs, and which ones the file does not say. Their PUs then have no node of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,9 +85,9 @@ pub(crate) fn raw(hwloc: &Hwloc) -> Vec<RawNode> {
 }
 
 /// The model's nodes, by OS index.
-pub(crate) fn classify(mut raw: Vec<RawNode>, evidence: &Evidence) -> Vec<NumaNode> {
+pub(crate) fn classify(mut raw: Vec<RawNode>, packages: &[IdSet], evidence: &Evidence) -> Vec<NumaNode> {
     raw.sort_by_key(|node| node.os_index);
-    let owners = owners(&raw);
+    let owners = owners(&raw, packages);
     // Some files hold no memory sizes at all: then nothing follows from a size of 0.
     let sizes_known = raw.iter().any(|node| node.total_bytes > 0);
     let kind = |node: &RawNode| {
@@ -109,15 +112,24 @@ pub(crate) fn classify(mut raw: Vec<RawNode>, evidence: &Evidence) -> Vec<NumaNo
         kind: kind(node),
         total_bytes: node.total_bytes,
         free_bytes: node.free_bytes,
-        pus: node.pus.clone(),
+        pus: own_pus(node),
         allowed: node.allowed,
         subtype: node.subtype.clone(),
     };
     raw.iter().map(node).collect()
 }
 
-/// The nodes that have CPUs of their own, as far as a file says.
-fn owners(raw: &[RawNode]) -> BTreeSet<u32> {
+/// The node's own PUs where the kernel lists some, else hwloc's: those around it. What hwloc leaves out (offline, another cgroup's) stays out.
+fn own_pus(node: &RawNode) -> IdSet {
+    match &node.kernel_pus {
+        Some(listed) if !listed.is_empty() && node.pus.is_empty() => listed.clone(),
+        Some(listed) if !listed.and(&node.pus).is_empty() => listed.and(&node.pus),
+        _ => node.pus.clone(),
+    }
+}
+
+/// The nodes that have CPUs of their own, as far as a file says; of nodes that may be cut across packages, all.
+fn owners(raw: &[RawNode], packages: &[IdSet]) -> BTreeSet<u32> {
     // A node whose CPUs are all hidden or offline still has them: its complete set speaks where its set is empty.
     let around = |node: &'_ RawNode| if node.pus.is_empty() { node.complete_pus.clone() } else { node.pus.clone() };
     let mut nearest: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
@@ -129,13 +141,27 @@ fn owners(raw: &[RawNode]) -> BTreeSet<u32> {
             *best = rank.min(*best);
         }
     }
-    nearest.into_values().map(|(_, node)| node).collect()
+    let mut owners: BTreeSet<u32> = nearest.into_values().map(|(_, node)| node).collect();
+    let may_be_cut = |pus: &IdSet| packages.iter().filter(|package| package.is_subset(pus)).count() > 1;
+    let is_named = |node: &RawNode| node.subtype.is_some();
+    for own in raw.iter().filter(|node| owners.contains(&node.os_index)).map(around).collect::<Vec<_>>() {
+        if may_be_cut(&own) {
+            owners.extend(raw.iter().filter(|node| around(node) == own && !is_named(node)).map(|node| node.os_index));
+        }
+    }
+    owners
 }
 
-/// The nodes local to a PU, most specific first: its own, then those attached around it.
+/// The nodes local to a PU, most specific first: its own, then those attached around it; none where it may belong to one of several.
 pub(crate) fn of_pu(nodes: &[NumaNode], pu: u32) -> Vec<u32> {
     let mut local: Vec<&NumaNode> = nodes.iter().filter(|node| node.pus.contains(pu)).collect();
     local.sort_by_key(|node| (!node.kind.has_cpus(), node.pus.len(), node.os_index));
+    if let [first, second, ..] = local.as_slice()
+        && second.kind.has_cpus()
+        && first.pus == second.pus
+    {
+        return Vec::new();
+    }
     local.into_iter().map(|node| node.os_index).collect()
 }
 
@@ -159,7 +185,7 @@ mod tests {
 
     fn kinds(raw: Vec<RawNode>, gpus_show_memory: bool) -> Vec<(u32, NodeKind)> {
         let evidence = Evidence { drivers_nodes: BTreeSet::new(), gpus_show_memory };
-        classify(raw, &evidence).iter().map(|node| (node.os_index, node.kind)).collect()
+        classify(raw, &[], &evidence).iter().map(|node| (node.os_index, node.kind)).collect()
     }
 
     #[test]
@@ -202,9 +228,36 @@ mod tests {
     fn a_pus_own_node_comes_before_the_memory_around_it() {
         let nodes = classify(
             vec![node(0, 1, "0-3", None), node(1, 1, "4-7", None), node(2, 1, "0-7", None)],
+            &[],
             &Evidence { drivers_nodes: BTreeSet::new(), gpus_show_memory: false },
         );
         assert_eq!(of_pu(&nodes, 5), [1, 2]);
         assert_eq!(of_pu(&nodes, 9), Vec::<u32>::new());
+    }
+
+    const NONE: Evidence = Evidence { drivers_nodes: BTreeSet::new(), gpus_show_memory: false };
+
+    fn set(text: &str) -> IdSet {
+        text.parse().unwrap_or_default()
+    }
+
+    #[test]
+    fn nodes_that_are_cut_across_packages_have_the_cpus_that_the_kernel_lists() {
+        let mut both = vec![node(0, 8, "0-7", None), node(1, 8, "0-7", None)];
+        both[0].kernel_pus = Some(set("0-1,4-5"));
+        both[1].kernel_pus = Some(set("2-3,6-7,9"));
+        let nodes = classify(both, &[set("0-3"), set("4-7")], &NONE);
+        assert_eq!((nodes[0].pus.to_string(), nodes[1].pus.to_string()), ("0-1,4-5".to_owned(), "2-3,6-7".to_owned()));
+        assert_eq!((of_pu(&nodes, 6), of_pu(&nodes, 4)), (vec![1], vec![0]));
+    }
+
+    #[test]
+    fn where_a_file_does_not_say_how_nodes_are_cut_all_have_cpus_and_no_pu_has_a_node() {
+        let both = || vec![node(0, 8, "0-7", None), node(1, 8, "0-7", None)];
+        let nodes = classify(both(), &[set("0-3"), set("4-7")], &NONE);
+        assert!(nodes.iter().all(|node| node.kind == NodeKind::Normal));
+        assert_eq!(of_pu(&nodes, 6), Vec::<u32>::new());
+        let one_package = classify(both(), &[set("0-7")], &NONE);
+        assert_eq!(of_pu(&one_package, 6), [0, 1]);
     }
 }

@@ -90,6 +90,7 @@ fn read(text: &str) -> Nvml {
 /// Opens the library; or why not.
 fn opened(library: &OsStr) -> Result<Library, String> {
     let name = library.to_string_lossy();
+    sys::linker_path::may_be_named(&name).map_err(|refused| refused.to_string())?;
     // NO_GPUS: that there is none is an answer, not an error.
     Library::builder().lib_path(library).flags(InitFlags::NO_GPUS).init().map_err(|error| match error {
         NvmlError::LibloadingError(error) => format!("{name} cannot be loaded ({error})"),

@@ -11,6 +11,7 @@ use stats::IdSet;
 
 use crate::cgroup::{Cgroup, cgroup};
 use crate::fs_root::{FsRoot, THIS, value_of};
+use crate::memory_limits::STATUS_LINES;
 use stats::printable;
 
 /// What a process is bound to.
@@ -96,8 +97,7 @@ pub(crate) fn process(root: &FsRoot) -> ProcessBinding {
 
 /// What the process is bound to now whose folder in /proc this is.
 pub(crate) fn in_folder(root: &FsRoot, folder: &str) -> ProcessBinding {
-    let status =
-        root.lines(&format!("{folder}/status"), &["Cpus_allowed_list", "Mems_allowed_list"]).unwrap_or_default();
+    let status = root.lines(&format!("{folder}/status"), &STATUS_LINES).unwrap_or_default();
     let list = |key| value_of(&status, key).and_then(|list| list.parse().ok());
     ProcessBinding {
         affinity: list("Cpus_allowed_list"),

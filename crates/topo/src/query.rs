@@ -52,6 +52,14 @@ impl Topology {
         (node.total_bytes > 0 || node.kind != NodeKind::Normal).then_some(node.total_bytes)
     }
 
+    /// The memory that this process may have on the node at most, bytes: the node's, or less where a limit of
+    /// the process is smaller. It depends on
+    /// what the machine and the job are, and not on what is free.
+    pub fn usable_bytes(&self, node: u32) -> Option<u64> {
+        let limit = self.allowed.memory_limit().map(|limit| limit.bytes);
+        [self.memory_bytes(node), limit].into_iter().flatten().min()
+    }
+
     /// The core that the PU belongs to; `None` for a PU that is offline or does not exist.
     pub fn core_of(&self, pu: u32) -> Option<&Core> {
         self.cores.iter().find(|core| core.pus.contains(pu))

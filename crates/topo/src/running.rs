@@ -26,7 +26,7 @@ use stats::printable;
 
 pub use closed::ClosedGpu;
 pub use gpus::{UsableGpus, having_open};
-pub use pages::{NodePages, Pages};
+pub use pages::{NodePages, Pages, node_pages};
 pub use threads::{ProcessThreads, ThreadGroup, threads};
 
 /// A running process as it was seen.

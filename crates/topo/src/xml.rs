@@ -21,6 +21,7 @@ use crate::load::{self, Alone};
 use crate::model::{Topology, TopologySource};
 use crate::save;
 use crate::survey::Survey;
+use stats::id_list::MAX_ID;
 use stats::printable;
 
 /// The machine that an hwloc XML file (`lstopo FILE.xml`, formats 1 and 2) describes.
@@ -98,6 +99,9 @@ fn checked_text(path: &Path) -> Result<String, TopoError> {
     if !text.trim_end().ends_with("</topology>") {
         return Err(TopoError::CutOff { path: path.to_owned() });
     }
+    if let Some(index) = wide_index(&text) {
+        return Err(TopoError::WideIndex { path: path.to_owned(), index });
+    }
     match wide_domain_gpu(&text) {
         Some(address) => Err(TopoError::WideDomain { path: path.to_owned(), address }),
         None => Ok(text),
@@ -138,6 +142,18 @@ fn is_newer(version: &str) -> bool {
     major.is_some_and(|major| major > 2)
 }
 
+/// The number of a PU or NUMA node above any machine's: hwloc would keep a bit for each number below it.
+fn wide_index(text: &str) -> Option<u32> {
+    let objects = text
+        .split("<object ")
+        .filter(|object| object.starts_with("type=\"PU\"") || object.starts_with("type=\"NUMANode\""));
+    let tags = objects.filter_map(|object| object.split_once('>').map(|(tag, _)| tag));
+    // Signed and too long numbers are hwloc's to refuse or to cut.
+    let index = |tag| attribute(tag, "os_index")?.parse::<u64>().ok();
+    let wide = tags.filter_map(index).find(|index| *index > u64::from(MAX_ID));
+    wide.map(|index| u32::try_from(index).unwrap_or(u32::MAX))
+}
+
 /// The address of a GPU in a PCI domain above 0xffff, which hwloc would drop silently.
 fn wide_domain_gpu(text: &str) -> Option<String> {
     let devices = text.split("<object ").filter(|object| object.starts_with("type=\"PCIDev\""));
@@ -171,6 +187,14 @@ mod tests {
     fn only_formats_after_2_are_newer() {
         assert!(is_newer("3.0") && is_newer("10.1"));
         assert!(!is_newer("2.0") && !is_newer("1.0") && !is_newer(""));
+    }
+
+    #[test]
+    fn a_number_above_any_machines_is_noticed_before_hwloc_keeps_bits_for_it() {
+        let object = |kind: &str, index: &str| format!("<object type=\"{kind}\" os_index=\"{index}\" gp_index=\"1\"/>");
+        assert_eq!(wide_index(&object("PU", "4294967295")), Some(u32::MAX));
+        assert_eq!(wide_index(&object("NUMANode", "65537")), Some(65_537));
+        assert_eq!(wide_index(&(object("PU", "65536") + &object("Package", "4294967295"))), None);
     }
 
     #[test]

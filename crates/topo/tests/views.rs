@@ -136,8 +136,8 @@ fn no_view_prints_what_a_terminal_would_obey() -> Outcome {
         let survey = survey(&name, &path)?;
         for (view_name, view, _) in VIEWS {
             let text = view(&survey, 100);
-            // The range of marks that steer text also holds the ellipsis, which a picture cuts names with.
-            let steers = |c: &char| ('\u{200b}'..='\u{206f}').contains(c) && *c != '…';
+            // The range of marks that steer text also holds the ellipsis, which a picture cuts names with, and the dash of ranges.
+            let steers = |c: &char| ('\u{200b}'..='\u{206f}').contains(c) && !['…', '–'].contains(c);
             let obeyed = text.chars().find(|c| c.is_control() && *c != '\n' || steers(c));
             assert_eq!(obeyed, None, "{view_name} of {name}\n{text:?}");
         }

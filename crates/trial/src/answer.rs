@@ -136,7 +136,7 @@ fn how_much(
     }
 }
 
-/// `takes 8.1 % less time (6.9 to 9.2 %)`, `gives 3.0 % more (2.1 to 4.0 %)`.
+/// `takes 8.1 % less time (6.9–9.2 %)`, `gives 3.0 % more (2.1–4.0 %)`, `takes 6.2 % less time (28.2 % less to 13.6 % more)`.
 pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
     let Some(ratio) = found.ratio else {
         return "has too few runs to compare".to_owned();
@@ -155,9 +155,20 @@ pub fn change(metric: &TrialMetric, found: &TrialComparison) -> String {
         );
     };
     let (low, high) = (percent(ends.low), percent(ends.high));
-    // From the smaller change to the larger one; below zero is the other way.
-    let (near, far) = if middle < 0.0 { (-high, -low) } else { (low, high) };
-    format!("{verb} {:.1} % {sense}{unit} ({near:.1} to {far:.1} %)", middle.abs())
+    let interval = match (low < 0.0, high < 0.0) {
+        // From the smaller change to the larger one, both in that sense.
+        (true, true) => percent_range(-high, -low),
+        (false, _) => percent_range(low, high),
+        // The ends lie on both sides of no change, and say which is which, as the table's signs do.
+        (true, false) => format!("{:.1} % less to {high:.1} % more", -low),
+    };
+    format!("{verb} {:.1} % {sense}{unit} ({interval})", middle.abs())
+}
+
+/// `6.9–9.2 %`, `20.0 %` where both ends read alike.
+fn percent_range(low: f64, high: f64) -> String {
+    let [low, high] = [low, high].map(|end| format!("{end:.1}"));
+    if low == high { format!("{high} %") } else { format!("{low}–{high} %") }
 }
 
 fn how_sure(
@@ -286,7 +297,7 @@ mod tests {
             found.lines,
             [
                 "Placement matters for this program: close is fastest.",
-                "By how much: close takes 10.0 % less time (8.0 to 12.0 %) against the baseline.",
+                "By how much: close takes 10.0 % less time (8.0–12.0 %) against the baseline.",
                 "How sure: p = 0.0020 after 10 pairs of runs, wrong in at most 5 % of such trials.",
                 "Use: run close",
             ]

@@ -112,19 +112,30 @@ impl<'t> ProgramRunner<'t> {
         }
     }
 
-    /// Seconds that one block takes; `None` until the warm-up is over.
+    /// Seconds that one block takes, as far as the variants that were run tell; `None` before the first run.
     pub fn block_s(&self) -> Option<f64> {
-        self.usual_s.iter().copied().sum()
+        let known: Vec<f64> = self.usual_s.iter().copied().flatten().collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64 * self.usual_s.len() as f64)
     }
 
-    /// Makes the runs of the warm-up that are not there yet.
+    /// Whether `--max-time` is over before the first verdict if every variant is warmed up first: then a run
+    /// that only warms up is a run lost.
+    fn has_no_time_to_warm_up(&self) -> bool {
+        let plan = &self.facts.trial.plan;
+        let Some((limit, block_s)) = plan.max_time_s.zip(self.block_s()) else { return false };
+        block_s * (1 + sequential_alpha::first_look(plan.variants.len())) as f64 > limit
+    }
+
+    /// Makes the runs of the warm-up that are not there yet. Where there is no time for them, the first run
+    /// is the first of the first block.
     ///
     /// # Errors
     /// A variant that does not run, or gives no figure: better now than after the first hour.
     pub fn warm_up(&mut self, runs: &mut Vec<TrialRun>) -> Result<(), Fault> {
         for (variant, Variant { described, .. }) in self.variants().iter().enumerate() {
             let (name, line) = (&described.name, &described.line);
-            if runs.iter().any(|run| run.block == 0 && run.variant == *name) {
+            // A trial that is taken up again and had no time to warm up has none now.
+            if runs.iter().any(|run| run.block == 0 && run.variant == *name) || runs.iter().any(|run| run.block > 0) {
                 continue;
             }
             let run = self.run(0, variant)?;
@@ -144,6 +155,12 @@ impl<'t> ProgramRunner<'t> {
             }
             runs.push(run);
             self.learn(runs);
+            if self.has_no_time_to_warm_up() {
+                runs.iter_mut().filter(|run| run.block == 0).for_each(|run| run.block = 1);
+                self.keep(runs);
+                break;
+            }
+            self.keep(runs);
         }
         Ok(())
     }
@@ -210,7 +227,9 @@ impl<'t> ProgramRunner<'t> {
 
     fn look_times(&self, block: u32, variant: usize) -> Vec<Duration> {
         let quickest = self.usual_s.iter().copied().flatten().fold(f64::INFINITY, f64::min);
-        match self.usual_s[variant] {
+        // Without a warm-up a variant's first run counts: another one's time tells when to look.
+        let usual_s = self.usual_s[variant].or(quickest.is_finite().then_some(quickest));
+        match usual_s {
             Some(_) if block > 0 && self.look_s * LOOKS.len() as f64 > LOOKING * quickest => Vec::new(),
             Some(usual) if block > 0 => LOOKS.map(|part| Duration::from_secs_f64(usual * part)).to_vec(),
             _ => WARM_UP_LOOKS.map(Duration::from_millis).to_vec(),

@@ -41,6 +41,11 @@ pub fn looks(comparisons: usize) -> impl Iterator<Item = ScheduledLook> {
     })
 }
 
+/// After how many blocks so many variants are first looked at.
+pub fn first_look(variants: usize) -> usize {
+    looks(variants.saturating_sub(1)).next().map_or(0, |look| look.blocks)
+}
+
 /// The last look within so many blocks; `None` where they are too few for one.
 pub fn last_within(comparisons: usize, blocks: usize) -> Option<ScheduledLook> {
     looks(comparisons).take_while(|look| look.blocks <= blocks).last()

@@ -45,16 +45,39 @@ impl WarmedUpTrial<'_> {
             return "The time is not known: no warm-up run counts".to_owned();
         };
         let plan = &self.runner.facts.trial.plan;
-        let first = sequential_alpha::looks(plan.variants.len() - 1).next().map_or(0, |look| look.blocks);
+        let first = sequential_alpha::first_look(plan.variants.len());
         let most = plan.rule.max_blocks;
         let time = |blocks: usize| spoken_seconds(blocks as f64 * block_s);
-        format!(
-            "A block takes {}; the first verdict can come after {} ({}), the last after {most} ({})",
-            spoken_seconds(block_s),
-            counted(first, "block"),
-            time(first),
-            time(most)
-        )
+        let run_s = block_s / plan.variants.len() as f64;
+        let takes = format!(
+            "A run takes {}, a block of {} {}",
+            spoken_seconds(run_s),
+            counted(plan.variants.len(), "variant"),
+            spoken_seconds(block_s)
+        );
+        let left_s = plan.max_time_s.map(|limit| (limit - self.runner.elapsed_s()).max(0.0));
+        let looks = sequential_alpha::looks(plan.variants.len() - 1).take_while(|look| look.blocks <= most);
+        let within = |blocks: usize| left_s.is_none_or(|left_s| blocks as f64 * block_s <= left_s);
+        match looks.filter(|look| within(look.blocks)).map(|look| look.blocks).last() {
+            None => {
+                let limit = spoken_seconds(plan.max_time_s.unwrap_or(0.0));
+                format!(
+                    "{takes}. The first verdict takes {} ({}), and --max-time {limit} has no time for it: the runs that \
+                     it has time for are made and reported, and nothing is decided",
+                    counted(first, "block"),
+                    time(first)
+                )
+            }
+            Some(last) => {
+                let last = if left_s.is_some() { last } else { most };
+                format!(
+                    "{takes}; the first verdict can come after {} ({}), the last after {last} ({})",
+                    counted(first, "block"),
+                    time(first),
+                    time(last)
+                )
+            }
+        }
     }
 
     /// The answer in lines, where it is known without a block: the program is too short to be tried.
@@ -89,7 +112,9 @@ impl WarmedUpTrial<'_> {
             return Exit::Undecided;
         }
         let comparisons = facts.compared(runs, &facts.trial.metrics[0].described);
-        if comparisons.iter().all(|found| found.pairs == 0) {
+        // A run that counts is a figure, also where it has no pair.
+        let has_figure = runs.iter().any(|run| run.block > 0 && run.outcome == Counted);
+        if comparisons.iter().all(|found| found.pairs == 0) && !has_figure {
             return Exit::NoResult;
         }
         let answer = facts.answer(runs, &comparisons, Some(stop));

@@ -1,16 +1,18 @@
-//! `history`: folders of series in which nothing changed, and folders in which one series fell to half three runs ago.
+//! `history`: folders of series in which nothing changed, folders in which one series fell to half three runs ago, and series that move without a step.
 
 use std::collections::BTreeMap;
 
 use analysis::compare::Thresholds;
 use analysis::figure::{Figure, Key, Unit};
-use analysis::history::history;
+use analysis::history::{History, LevelChange, history};
 use analysis::run::Run;
 use report::document::Tool;
 use stats::random::SplitMix64;
+use stats::series_shape::SeriesShape;
 
 use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
-use super::noise::{self, Field, Noise};
+use super::noise::{Field, Noise};
+use super::runs::RunNoise;
 
 /// The runs of a folder with these figures.
 fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
@@ -32,19 +34,44 @@ fn runs(field: &Field, change: impl Fn(usize, usize) -> f64) -> Vec<Run> {
     (0..field[0].len()).map(run).collect()
 }
 
-/// The changes that are named, with a threshold of 0: only the statistics keep false ones away.
-fn steps(runs: Vec<Run>) -> Vec<analysis::history::LevelChange> {
+/// Kinds that are told of series that move without a step.
+const KIND_TOLD: Limit = Limit::AtLeast(0.75);
+
+/// The history of these runs, where so much matters.
+fn searched(runs: Vec<Run>, threshold: f64) -> History {
     let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
-    history(tool, runs, Thresholds { bandwidth: 0.0, latency: 0.0 }).steps
+    history(tool, runs, Thresholds { bandwidth: threshold, latency: threshold })
 }
+
+/// The changes that are named, with a threshold of 0: only the statistics keep false ones away.
+fn steps(runs: Vec<Run>) -> Vec<LevelChange> {
+    searched(runs, 0.0).steps
+}
+
+/// Noises of a folder in which no level changed. Those that share what four runs have in common are steps that come back.
+const NO_STEP: [RunNoise; 13] = [
+    RunNoise::Of(Noise::Independent),
+    RunNoise::Of(Noise::SharedByPass),
+    RunNoise::Of(Noise::HeavyTails),
+    RunNoise::Of(Noise::Uneven),
+    RunNoise::Of(Noise::Ties),
+    RunNoise::ModesOfCases,
+    RunNoise::ModesOfRuns,
+    RunNoise::ModesOfSome,
+    RunNoise::Wandering(0.4),
+    RunNoise::Wandering(0.8),
+    RunNoise::Wandering(0.9),
+    RunNoise::Drift(0.001),
+    RunNoise::Drift(0.01),
+];
 
 /// Everything that is simulated.
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
-    for noise in noise::ALL {
+    for noise in NO_STEP {
         for &(series, count) in length.choose(&[(20, 33)][..], &[(1, 30), (20, 13), (20, 30), (20, 90), (200, 60)]) {
             let trial = move |random: &mut SplitMix64| {
-                let field = noise.field(random, series, count, 0.03);
+                let field = noise.field(random, series, count, 0.02);
                 !steps(runs(&field, |_, _| 1.0)).is_empty()
             };
             let setting = format!("{}, {series} series of {count} runs", noise.name());
@@ -52,19 +79,53 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             all.push(Experiment::new(("folders with a false change", FALSE_CLAIMS), setting, trials, trial));
         }
     }
-    for noise in [Noise::Independent, Noise::Autocorrelated, Noise::SharedByAllocation, Noise::HeavyTails] {
-        for &(before, deviation) in
-            length.choose(&[(10, 0.02), (30, 0.03)][..], &[(10, 0.02), (10, 0.03), (20, 0.03), (30, 0.03), (60, 0.03)])
-        {
-            let limit =
-                if noise == Noise::HeavyTails { Limit::Told("three runs that may be hits of one side") } else { FOUND };
+    for noise in [
+        RunNoise::Of(Noise::Independent),
+        RunNoise::Of(Noise::SharedByPass),
+        RunNoise::Wandering(0.8),
+        RunNoise::Drift(0.001),
+    ] {
+        for &before in length.choose(&[10, 30][..], &[10, 20, 30, 60]) {
             let trial = move |random: &mut SplitMix64| {
-                let field = noise.field(random, 20, before + 3, deviation);
+                let field = noise.field(random, 20, before + 3, 0.02);
                 let steps = steps(runs(&field, |case, at| if case == 0 && at >= before { 0.5 } else { 1.0 }));
                 steps.iter().any(|step| step.key.case == "case 0" && step.runs_after == 3)
             };
-            let setting = format!("{} {deviation}, 20 series, one at half for 3 runs after {before}", noise.name());
-            all.push(Experiment::new(("found", limit), setting, length.choose(60, 300), trial));
+            let setting = format!("{}, 20 series, one at half for 3 runs after {before}", noise.name());
+            all.push(Experiment::new(("found", FOUND), setting, length.choose(60, 300), trial));
+        }
+    }
+    all.extend(kinds(length));
+    all
+}
+
+/// Series without a step whose kind is told.
+fn kinds(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    let is_alternating = |shape: &SeriesShape| matches!(shape, SeriesShape::Alternating { .. });
+    let moves = |shape: &SeriesShape| !matches!(shape, SeriesShape::Alternating { .. });
+    type IsKind = fn(&SeriesShape) -> bool;
+    let kinds: [(RunNoise, IsKind); 2] = [(RunNoise::ModesOfCases, is_alternating), (RunNoise::Drift(0.005), moves)];
+    for (noise, is_kind) in kinds {
+        for &count in length.choose(&[30][..], &[30, 90]) {
+            let trial = move |random: &mut SplitMix64| {
+                let field = noise.field(random, 1, count, 0.01);
+                let history = searched(runs(&field, |_, _| 1.0), 0.03);
+                history.moving.iter().any(|series| is_kind(&series.shape))
+            };
+            let setting = format!("{}, {count} runs", noise.name());
+            all.push(Experiment::new(("series whose kind is told", KIND_TOLD), setting, length.choose(60, 300), trial));
+        }
+    }
+    for noise in [RunNoise::Of(Noise::Independent), RunNoise::Of(Noise::HeavyTails), RunNoise::Of(Noise::Ties)] {
+        for &count in length.choose(&[30][..], &[13, 30, 90]) {
+            let trial = move |random: &mut SplitMix64| {
+                let field = noise.field(random, 1, count, 0.02);
+                !searched(runs(&field, |_, _| 1.0), 0.03).moving.is_empty()
+            };
+            let setting = format!("{}, {count} runs", noise.name());
+            let what = ("steady series that are said to move", FALSE_CLAIMS);
+            all.push(Experiment::new(what, setting, length.choose(60, 500), trial));
         }
     }
     all

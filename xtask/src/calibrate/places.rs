@@ -4,11 +4,13 @@
 //! engine's allocations. Besides the common kinds of noise an allocation's luck is that of one place, common to all its subjects.
 
 use analysis::family::{CaseFamily, CaseFinding, FamilyCase, all_pairs};
+use analysis::passes::Moments;
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
 
 use super::experiment::{Experiment, FALSE_CLAIMS, FOUND, Length, Limit};
-use super::noise::{self, Noise, allocation};
+use super::machine::{self, Machine};
+use super::noise::{self, Field, Noise, allocation};
 
 /// What is counted where places are equal.
 const FALSE: &str = "documents with a false claim";
@@ -57,35 +59,108 @@ impl Shape {
         if self.of == Of::Planes { 0 } else { allocation(block) }
     }
 
-    /// Which claims are made, as places of a subject: whether the second is worse than the first, or better. A place's rate is so many times the usual one.
+    /// The claims where noise is of one kind, and allocations of a place have luck that its subjects share.
     fn claims(self, random: &mut SplitMix64, noise: Noise, luck: f64, rate: impl Fn(usize) -> f64) -> Vec<[usize; 2]> {
         let Self { places, subjects, blocks, .. } = self;
         let of_places: Vec<Vec<f64>> =
             (0..places).map(|_| (0..=self.allocation(blocks)).map(|_| luck * random.normal()).collect()).collect();
-        let field = noise.field(random, subjects * places, blocks, 0.01);
+        let mut field = noise.field(random, subjects * places, blocks, 0.01);
+        for (at, case) in field.iter_mut().enumerate() {
+            let of_place = |block: usize| of_places[at % places][self.allocation(block) as usize];
+            case.iter_mut().enumerate().for_each(|(block, log)| *log += of_place(block));
+        }
+        self.claims_of(&field, |_, place| rate(place)).into_iter().map(|claim| claim.places).collect()
+    }
+
+    /// The claims of such logarithms. The rate of a subject in a place is so many times the usual one.
+    fn claims_of(self, field: &Field, rate: impl Fn(usize, usize) -> f64) -> Vec<Claim> {
+        let Self { places, subjects, .. } = self;
         let case = |(at, logs): (usize, &Vec<f64>)| -> Vec<BlockValue> {
-            let place = at % places;
-            let block = |(block, log): (usize, &f64)| {
-                let allocation = self.allocation(block);
-                let value = 50e9 * rate(place) * (log + of_places[place][allocation as usize]).exp();
-                BlockValue { value, allocation }
+            let rate = 50e9 * rate(at / places, at % places);
+            let block = |(block, log): (usize, &f64)| BlockValue {
+                value: rate * log.exp(),
+                allocation: self.allocation(block),
             };
             logs.iter().enumerate().map(block).collect()
         };
         let cases: Vec<Vec<BlockValue>> = field.iter().enumerate().map(case).collect();
-        let member = |(at, blocks)| FamilyCase { kind: self.kind(at / places), is_time: false, blocks };
+        let member = |(at, blocks)| FamilyCase {
+            kind: self.kind(at / places),
+            is_time: false,
+            blocks,
+            began: Moments::default(),
+        };
         let members: Vec<FamilyCase> = cases.iter().map(Vec::as_slice).enumerate().map(member).collect();
         let of_subject =
             |subject: usize| all_pairs(places).map(move |(a, b)| (subject * places + a, subject * places + b));
         let pairs: Vec<(usize, usize)> = (0..subjects).flat_map(of_subject).collect();
-        let findings = CaseFamily::of(&members).findings(&pairs);
-        let claims = pairs.iter().zip(findings).filter_map(|((a, b), finding)| match finding {
-            CaseFinding::Worse => Some([a % places, b % places]),
-            CaseFinding::Better => Some([b % places, a % places]),
+        let findings = CaseFamily::of(members).comparisons(&pairs);
+        let claims = pairs.iter().zip(findings).filter_map(|((a, b), found)| match found.finding {
+            CaseFinding::Worse => Some(Claim { subject: a / places, places: [a % places, b % places] }),
+            CaseFinding::Better => Some(Claim { subject: a / places, places: [b % places, a % places] }),
             _ => None,
         });
         claims.collect()
     }
+}
+
+/// That a subject has more in the first of two places than in the second.
+struct Claim {
+    subject: usize,
+    places: [usize; 2],
+}
+
+/// Shapes on machines that drift, step and stick: with few blocks, few cases and many.
+const ON_MACHINES: [(Of, usize, usize, usize); 8] = [
+    (Of::Ranks, 2, 16, 10),
+    (Of::Ranks, 2, 2, 10),
+    (Of::Ranks, 2, 16, 6),
+    (Of::Ranks, 2, 16, 20),
+    (Of::Places, 2, 1, 10),
+    (Of::Places, 4, 8, 10),
+    (Of::Places, 8, 16, 10),
+    (Of::Planes, 4, 12, 10),
+];
+
+/// Equal places, and one of one subject at a part of its rate, on each machine.
+fn on_machines(length: Length) -> Vec<Experiment> {
+    let shapes = &ON_MACHINES[..length.choose(1, ON_MACHINES.len())];
+    let mut all = Vec::new();
+    for &(of, places, subjects, blocks) in shapes {
+        let shape = Shape { of, places, subjects, blocks };
+        for machine in machine::ALL {
+            let trials = length.choose(60, 400);
+            let few = shape.places * shape.subjects < 8;
+            // A comparison or two show neither a correlation so strong nor what makes allocations differ.
+            if few && matches!(machine, Machine::Correlated(part) if part > 0.8) {
+                continue;
+            }
+            let setting = format!("equal places, {}, {}", machine.name(), shape.name());
+            let trial = move |random: &mut SplitMix64| {
+                let field = machine.field(random, subjects * places, blocks, 0.01);
+                !shape.claims_of(&field, |_, _| 1.0).is_empty()
+            };
+            all.push(Experiment::new((FALSE, FALSE_CLAIMS), setting, trials, trial));
+            for part in [0.5, 0.9] {
+                let setting = format!("one at {part} of its rate, {}, {}", machine.name(), shape.name());
+                let trial = move |random: &mut SplitMix64| {
+                    let field = machine.field(random, subjects * places, blocks, 0.01);
+                    let rate = |subject: usize, place: usize| if (subject, place) == (0, 1) { part } else { 1.0 };
+                    let claims = shape.claims_of(&field, rate);
+                    claims.iter().any(|claim| claim.subject == 0 && claim.places[1] == 1)
+                };
+                let limit = match (part < 0.6, machine) {
+                    (false, _) => Limit::Told("a tenth, not half"),
+                    (_, Machine::AllocationModes) if few || blocks < 10 => {
+                        Limit::Told("few comparisons of two or three allocations")
+                    }
+                    _ => FOUND,
+                };
+                all.push(Experiment::new(("found", limit), setting, trials, trial));
+            }
+        }
+    }
+    all
 }
 
 /// Everything that is simulated.
@@ -112,7 +187,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     // `pingpong --order both` and `contend`; `mpi --matrix`.
     let ranks = length.choose(&[10][..], &[3, 6, 10, 20]).iter().map(|blocks| (Of::Ranks, 2, 16, *blocks));
     let planes = length.choose(&[10][..], &[3, 10, 20]).iter().map(|blocks| (Of::Planes, 4, 12, *blocks));
-    let mut all = Vec::new();
+    let mut all = on_machines(length);
     for (of, places, subjects, blocks) in places.chain(ranks).chain(planes) {
         let shape = Shape { of, places, subjects, blocks };
         let trials = length.choose(20_000, 1_600_000) / (places * places * subjects * blocks);

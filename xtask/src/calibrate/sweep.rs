@@ -20,6 +20,15 @@ fn two_ways(bytes: f64) -> f64 {
     if bytes < 65_536.0 { 6_700.0 + bytes / 20.0 } else { 8_000.0 + bytes / 55.0 }
 }
 
+/// Small copies of an H100: a curve that no two lines describe.
+fn curved(bytes: f64) -> f64 {
+    match bytes {
+        small if small <= 1024.0 => 7_000.0,
+        middle if middle <= 32_768.0 => 7_800.0 + middle / 12.0,
+        large => 9_200.0 + large / 54.0,
+    }
+}
+
 fn fitted(
     random: &mut SplitMix64,
     noise: Noise,
@@ -81,6 +90,13 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             };
             all.push(Experiment::new(ONE_WAY, setting, trials, trial));
         }
+    }
+    for noise in noise::ALL {
+        let setting = format!("a curve that no two lines describe, {} 0.01, 10 blocks", noise.name());
+        let trial = move |random: &mut SplitMix64| {
+            fitted(random, noise, 10, 0.01, curved).is_some_and(|fit| fit.lines.len() > 1)
+        };
+        all.push(Experiment::new(ONE_WAY, setting, trials, trial));
     }
     for noise in [Noise::Independent, Noise::SharedByAllocation] {
         let setting = format!("two ways of copying, {} 0.01, 10 blocks", noise.name());

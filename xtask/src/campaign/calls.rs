@@ -24,7 +24,7 @@ const COMMANDS: &[(&str, Option<&str>)] = &[
     ("pingpong --backend host --gpus 0 --size 4KiB --reps 6 --timeout 10s --quiet --json new.json", Some("new.json")),
     ("pingpong --backend cuda --gpus all --size 4KiB --reps 6 --timeout 10s --quiet --json new.json", Some("new.json")),
     ("peer --size 64KiB --reps 4 --timeout 10s --quiet --json new.json", Some("new.json")),
-    ("matrix --backend host --size 4KiB --reps 2 --timeout 10s --quiet --json new.json", Some("new.json")),
+    ("matrix --backend host --range 64KiB --reps 2 --timeout 10s --quiet --json new.json", Some("new.json")),
     ("trial --vary X=1 --max-runs 6 --json new.json -- true", Some("new.json")),
     ("topo --save new.xml", Some("new.xml")),
     ("topo --input saved.xml", None),

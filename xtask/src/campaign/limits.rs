@@ -27,7 +27,7 @@ const COMMANDS: &[&str] = &[
     "check",
     "exec --gpus none -- true",
     "pingpong --backend host --gpus 0 --size 4KiB --reps 6 --json written.json",
-    "matrix --backend host --size 4KiB --reps 2 --json written.json",
+    "matrix --backend host --range 64KiB --reps 2 --json written.json",
     "trial --vary X=1 --max-runs 6 --json written.json -- true",
 ];
 

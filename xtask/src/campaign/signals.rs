@@ -15,7 +15,7 @@ use super::tried::{Random, Tally, emptied};
 /// Runs that go on for longer than they are left.
 const COMMANDS: &[&str] = &[
     "pingpong --backend host --gpus 0 --size 64KiB --direction h2d --reps 9000000",
-    "matrix --backend host --size 1MiB --max-time 60s",
+    "matrix --backend host --range 1MiB --max-time 60s",
     "sweep --backend host --size 4KiB..1MiB --max-time 60s",
     "latency --backend host --range 1MiB --max-time 60s",
     "trial --vary X=1 --max-runs 40 -- sleep 0.05",

@@ -22,7 +22,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("svg", "stats"),
     ("topo", "stats svg sys"),
     ("placement", "stats topo"),
-    ("backend-gpu", "device stats"),
+    ("backend-gpu", "device stats sys"),
     ("backend-cuda", "backend-gpu device"),
     ("backend-hip", "backend-gpu device stats"),
     ("backend-host", "device stats sys"),

@@ -24,6 +24,7 @@ const UNSAFE_HOMES: &[&str] = &[
     "crates/mpi/src/calls",
     "crates/mpi/src/endpoint/tests",
     "crates/laplace/src/halos",
+    "crates/laplace/src/run/tests",
     "crates/numabench/tests/fake/",
     "crates/mpi-plugin/",
     "crates/plugin/src/",

@@ -5,9 +5,9 @@ use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
 use stats::IdSet;
 use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
-use stats::units::carried;
+use stats::units;
 
-use super::Table;
+use super::{ONE_OF_EACH, Table};
 use crate::matrix_analysis::MatrixFigures;
 use crate::words::capital;
 
@@ -156,15 +156,14 @@ fn tables<'a>(document: &'a Document, compares: Compares) -> impl Iterator<Item 
     document.matrices.iter().filter(move |matrix| matrix.compares == compares).filter_map(of)
 }
 
-/// The lowest and the highest of some figures, once where they look alike.
-fn between(figures: impl Iterator<Item = f64>, show: impl Fn(f64) -> String) -> Option<String> {
+/// The lowest and the highest of some figures.
+fn between(figures: impl Iterator<Item = f64>, show: impl Fn(f64, f64) -> String) -> Option<String> {
     let (least, most) = stats::interval::range(figures)?;
-    let (least, most) = (show(least), show(most));
-    Some(if least == most { most } else { format!("{least} to {most}") })
+    Some(show(least, most))
 }
 
-fn gigabytes(rate: f64) -> String {
-    format!("{:.1}", rate / 1e9)
+fn gigabytes(low: f64, high: f64) -> String {
+    units::range(low / 1e9, high / 1e9)
 }
 
 /// The cells of a table whose rows are of this set and whose columns are as asked.
@@ -207,7 +206,7 @@ fn range(document: &Document, compares: Compares) -> Option<String> {
         .flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)))
         .map(|(i, j)| of(i, j))
         .collect();
-    let percent = |part: f64| format!("{:.0} %", part * 100.0);
+    let percent = |low: f64, high: f64| format!("{} %", units::range((low * 100.0).round(), (high * 100.0).round()));
     between(all?.into_iter(), percent)
 }
 
@@ -218,9 +217,8 @@ fn of_cores(document: &Document) -> Vec<String> {
         .flat_map(|i| (0..i).map(move |j| (i, j)))
         .filter_map(|(i, j)| Some(((i, j), table.cell(i, j)?.median)))
         .collect();
-    let ns = |value: f64| carried(value, None, 1);
     let medians = || cells.iter().map(|(_, median)| *median);
-    let Some(all) = between(medians(), ns) else { return vec!["Cores: no figure was measured.".to_owned()] };
+    let Some(all) = between(medians(), units::range) else { return vec!["Cores: no figure was measured.".to_owned()] };
     let found = document.groups.iter().find(|found| found.by == GroupedBy::Handovers);
     let Some(found) = found else {
         if items < LEAST_ITEMS {
@@ -234,11 +232,16 @@ fn of_cores(document: &Document) -> Vec<String> {
         let both = |set: &IdSet| [one, other].into_iter().flatten().filter(|id| set.contains(*id)).count() == 2;
         found.groups.iter().any(both)
     };
+    if found.declared.as_deref() == Some(ONE_OF_EACH) {
+        return vec![format!(
+            "Core-to-core latency {all} ns (one way); the cores have {ONE_OF_EACH}: there is nothing to group them by."
+        )];
+    }
     match found.finding {
         GroupingFinding::Groups => {
             let of = |wanted: bool| {
                 let some = cells.iter().filter(|(at, _)| is_within(*at) == wanted).map(|(_, median)| *median);
-                between(some, ns).unwrap_or_default()
+                between(some, units::range).unwrap_or_default()
             };
             let rest =
                 if found.rest.is_empty() { String::new() } else { format!(", and each of {} on its own", found.rest) };

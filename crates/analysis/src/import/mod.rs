@@ -3,6 +3,9 @@
 //! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
 //! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV;
 //! * `osu` the OSU micro-benchmarks osu_latency, osu_bw and osu_bibw;
+//! * `nccl_tests` nccl-tests and rccl-tests; `bandwidth_test`, `p2p_matrix` the CUDA samples bandwidthTest and p2pBandwidthLatencyTest;
+//!   `rocm_bandwidth_test`, `stream`, `perftest` and `mlc` the programs of these names;
+//! * `stray` lines of others between a program's lines;
 //! * `numbers` a figure as such programs write it; `error` why a text cannot be read, with the line.
 //!
 //! A text is read whole or refused: a line that looks like a figure and cannot be read is an error with its number, never left out. What the
@@ -11,11 +14,19 @@
 //! Samples that some programs print are not taken for blocks: nothing says that memory was allocated afresh or that their order was random. A case keeps the
 //! program's own names of places, because the output does not say which PU, node or PCI address they were.
 
+mod bandwidth_test;
 mod error;
+mod mlc;
+mod nccl_tests;
 mod numbers;
 mod nvbandwidth_json;
 mod nvbandwidth_text;
 mod osu;
+mod p2p_matrix;
+mod perftest;
+mod rocm_bandwidth_test;
+mod stray;
+mod stream;
 mod transferbench;
 
 use std::collections::BTreeMap;
@@ -38,6 +49,20 @@ pub enum Program {
     TransferBench,
     /// The OSU micro-benchmarks.
     Osu,
+    /// nccl-tests and rccl-tests.
+    NcclTests,
+    /// bandwidthTest of the CUDA samples.
+    BandwidthTest,
+    /// p2pBandwidthLatencyTest of the CUDA samples.
+    P2pMatrix,
+    /// rocm_bandwidth_test.
+    RocmBandwidthTest,
+    /// McCalpin's STREAM.
+    Stream,
+    /// perftest (`ib_write_bw`).
+    Perftest,
+    /// Intel's Memory Latency Checker.
+    Mlc,
 }
 
 impl Program {
@@ -47,6 +72,13 @@ impl Program {
             Self::Nvbandwidth => "nvbandwidth",
             Self::TransferBench => "TransferBench",
             Self::Osu => "OSU micro-benchmarks",
+            Self::NcclTests => "nccl-tests",
+            Self::BandwidthTest => "bandwidthTest",
+            Self::P2pMatrix => "p2pBandwidthLatencyTest",
+            Self::RocmBandwidthTest => "rocm_bandwidth_test",
+            Self::Stream => "STREAM",
+            Self::Perftest => "perftest",
+            Self::Mlc => "Intel MLC",
         }
     }
 }
@@ -129,6 +161,13 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
         Program::Nvbandwidth => nvbandwidth_text::take(text),
         Program::TransferBench => transferbench::take(text),
         Program::Osu => osu::take(text),
+        Program::NcclTests => nccl_tests::take(text),
+        Program::BandwidthTest => bandwidth_test::take(text),
+        Program::P2pMatrix => p2p_matrix::take(text),
+        Program::RocmBandwidthTest => rocm_bandwidth_test::take(text),
+        Program::Stream => stream::take(text),
+        Program::Perftest => perftest::take(text),
+        Program::Mlc => mlc::take(text),
     }?;
     let mut lines: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
     for case in &taken.cases {

@@ -1,8 +1,12 @@
 //! What nvbandwidth prints, versions 0.4 to 0.10: a preamble, and for each test a heading, a matrix and its sum.
 //!
 //! The sum is what tells a whole matrix from one that was cut off, and a damaged one from a sound one. Samples of `-v` are passed over: they are repetitions of
-//! one figure and no blocks. A test of copies both ways between GPUs has three matrices, each with its sum: one way, the other, both together. `N/A` is a pair that the test does not have. `Waived` without a test before it is what nvbandwidth 0.8 prints of a
-//! test that it leaves out: the name is not in the text (it is in the JSON).
+//! one figure and no blocks. A line of a launcher or of MPI before a matrix is passed over and noted; within
+//! one it is refused. A test of copies both ways between GPUs has three matrices, each with its sum: one way,
+//! the other, both together. `N/A` is a pair that the test does not have. `Waived` without a test before it
+//! is what nvbandwidth 0.8 prints of a
+//! test that it leaves out: the name is not in the text (it is in the JSON). Versions before 0.4 say `Waiving
+//! NAME.`.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -36,6 +40,15 @@ struct Test {
     line: u64,
     matrix: Option<Matrix>,
     part: Option<String>,
+    /// The first line before a matrix that is none of it, with its number: the program's word on why there is
+    /// no matrix, unless one follows.
+    said: Option<(u64, String)>,
+}
+
+impl Test {
+    fn new(name: &str, line: u64) -> Self {
+        Self { name: name.trim_end_matches('.').to_owned(), line, matrix: None, part: None, said: None }
+    }
 }
 
 /// The last matrix of a test of copies both ways: both together.
@@ -122,7 +135,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
         if let Some(name) = words.strip_prefix("Running ") {
             ended(&mut taken, test.take())?;
-            test = Some(Test { name: name.trim_end_matches('.').to_owned(), line, matrix: None, part: None });
+            test = Some(Test::new(name, line));
+        } else if let Some(name) = words.strip_prefix("Waiving ") {
+            let waived = Test::new(name, line);
+            ended(&mut taken, test.take().filter(|open| open.name != waived.name))?;
+            taken.cases.push(without_figure(&waived.name, ImportedStatus::Waived, "waived".to_owned(), line));
         } else if let Some(waived) = words.strip_prefix("Waived:") {
             match test.take() {
                 Some(test) if test.matrix.is_none() => {
@@ -153,10 +170,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                     test = None;
                 }
             } else {
-                let said = within(open, &mut taken, words, line)?;
-                if said.is_some() {
-                    (test, last_said) = (None, said);
-                }
+                within(open, &mut taken, words, line)?;
             }
         } else if let Some(driver) = words.strip_prefix("Driver Version:") {
             taken.fact("driver version", driver.trim(), false);
@@ -184,22 +198,24 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     Ok(taken)
 }
 
-/// A line within a test. What it is neither a matrix nor an aside is the program's word on why there is none, which ends the test.
-fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<Option<String>, ImportError> {
+/// A line within a test: of a matrix, an aside, or one before a matrix whose meaning its end tells.
+fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<(), ImportError> {
     let is_sample = words.starts_with('\t') || words.trim_start().starts_with("Sample ");
     if is_sample || ASIDE.iter().any(|aside| words.starts_with(aside)) {
-        return Ok(None);
+        return Ok(());
     }
     if let Some(title) = Title::of(words) {
+        if let Some((number, said)) = test.said.take() {
+            taken.notes.push(format!("line {number} is none of nvbandwidth's and was passed over: {said}"));
+        }
         test.matrix = Some(Matrix { title, columns: Vec::new(), cells: Vec::new() });
-        return Ok(None);
+        return Ok(());
     }
     let numbers: Vec<&str> = words.split_whitespace().collect();
     let is_row = numbers.first().is_some_and(|first| begins_with_digit(first));
     let Some(matrix) = test.matrix.as_mut() else {
-        let said = short(words);
-        taken.cases.push(without_figure(&test.name, ImportedStatus::Failed, said.clone(), test.line));
-        return Ok(Some(said));
+        test.said.get_or_insert_with(|| (line, short(words)));
+        return Ok(());
     };
     if !is_row {
         return Err(ImportError::stray(line, words, "a matrix of nvbandwidth"));
@@ -210,7 +226,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
     };
     if matrix.columns.is_empty() {
         matrix.columns = numbers.into_iter().map(index).collect::<Result<_, _>>()?;
-        return Ok(None);
+        return Ok(());
     }
     as_many(numbers.len(), matrix.columns.len() + 1, line)?;
     let row = index(numbers[0])?;
@@ -219,7 +235,7 @@ fn within(test: &mut Test, taken: &mut Taken, words: &str, line: u64) -> Result<
             matrix.cells.push((row, *column, number(text, line, "a figure")?, line));
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The sum must be that of the cells, each of which is rounded to a hundredth.
@@ -262,11 +278,12 @@ fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), ImportError> {
         Some(Test { name, line, matrix: Some(_), .. }) => {
             Err(ImportError::truncated(line, format!("the matrix of {name} has no SUM after it")))
         }
-        Some(Test { name, line, matrix: None, part: Some(part) }) => {
+        Some(Test { name, line, matrix: None, part: Some(part), .. }) => {
             Err(ImportError::truncated(line, format!("{name} has a matrix {part} and none of both ways together")))
         }
-        Some(Test { name, line, matrix: None, part: None }) => {
-            taken.cases.push(without_figure(&name, ImportedStatus::Failed, "it has no figures".to_owned(), line));
+        Some(Test { name, line, matrix: None, part: None, said }) => {
+            let reason = said.map_or_else(|| "it has no figures".to_owned(), |(_, said)| said);
+            taken.cases.push(without_figure(&name, ImportedStatus::Failed, reason, line));
             Ok(())
         }
         None => Ok(()),
@@ -278,4 +295,49 @@ pub(super) fn without_figure(test: &str, status: ImportedStatus, reason: String,
     let line = Some(line).filter(|line| *line > 0);
     let figure = Err((status, reason));
     Case { id: id(test), place: "all".to_owned(), bytes: None, unit: ImportedUnit::BytesPerS, figure, line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: &str = "nvbandwidth Version: v0.7\nBuilt from Git version: v0.7\n\n";
+    const FOREIGN: &str =
+        "[1741236511.646130] [n0:364800:0]     ucp_context.c:1192 UCX  WARN  transport 'rc' is not available\n";
+    const MATRIX: &str = "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n           0         1\n 0       N/A    396.50\n 1    396.51       N/A\n\nSUM a_test 793.01\n";
+
+    fn figures(taken: &Taken) -> Vec<f64> {
+        taken.cases.iter().filter_map(|case| case.figure.clone().ok()).collect()
+    }
+
+    #[test]
+    fn a_line_of_a_launcher_before_a_matrix_is_passed_over_and_noted() -> Result<(), ImportError> {
+        let taken = take(&format!("{BEGIN}Running a_test.\n{FOREIGN}{MATRIX}"))?;
+        assert_eq!(figures(&taken), [396.50e9, 396.51e9]);
+        assert!(taken.notes[0].starts_with("line 5 is none of nvbandwidth's") && taken.notes[0].contains("UCX"));
+        Ok(())
+    }
+
+    #[test]
+    fn a_line_before_no_matrix_is_why_there_is_none_and_one_within_a_matrix_is_refused_with_its_number() {
+        let why = "[CUDA_ERROR_OUT_OF_MEMORY] out of memory in expression cuMemAlloc";
+        let taken = take(&format!("{BEGIN}Running other_test.\n{why}\nRunning a_test.\n{MATRIX}")).unwrap();
+        let failed = taken.cases[0].figure.as_ref().unwrap_err();
+        assert!(failed.0 == ImportedStatus::Failed && failed.1.contains("CUDA_ERROR_OUT_OF_MEMORY"), "{failed:?}");
+        assert_eq!(figures(&taken).len(), 2);
+
+        let within = MATRIX.replacen(" 1    396", &format!("{FOREIGN} 1    396"), 1);
+        let refused = take(&format!("{BEGIN}Running a_test.\n{within}")).unwrap_err();
+        assert_eq!(refused.line, Some(8), "{refused}");
+    }
+
+    #[test]
+    fn a_test_that_an_old_version_waives_by_name_is_a_case() -> Result<(), ImportError> {
+        let taken = take(&format!("{BEGIN}Waiving device_to_device_memcpy_write_ce.\nRunning a_test.\n{MATRIX}"))?;
+        let waived = &taken.cases[0];
+        assert_eq!(waived.id, "nvbandwidth/device_to_device_memcpy_write_ce");
+        assert_eq!(waived.figure, Err((ImportedStatus::Waived, "waived".to_owned())));
+        assert_eq!(figures(&taken).len(), 2);
+        Ok(())
+    }
 }

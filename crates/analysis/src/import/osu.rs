@@ -33,10 +33,20 @@ const TESTS: [Test; 3] = [
     },
 ];
 
+/// The place of buffers that a program built for GPUs does not tell (version 7.5 has no line for it).
+const UNKNOWN: &str = "unknown-buffers";
+
+/// A heading: the test, the version, and whether its buffers may be a GPU's.
+struct Heading {
+    test: &'static Test,
+    version: String,
+    is_for_gpus: bool,
+}
+
 /// Where reading stands.
 struct Table {
     test: &'static Test,
-    /// `host`, or `D-D` and its like: where the buffers of sender and receiver are.
+    /// Where the buffers of sender and receiver are: `host`, `D-D` and its like, or [`UNKNOWN`].
     memory: String,
     /// The columns, once their line was met.
     columns: Option<Columns>,
@@ -54,13 +64,14 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut table: Option<Table> = None;
     let mut is_open = false;
     for (line, words) in (1_u64..).zip(text.lines()) {
-        if let Some((test, version)) = heading(words, line)? {
+        if let Some(Heading { test, version, is_for_gpus }) = heading(words, line)? {
             ended(table.take())?;
             if taken.version.as_ref().is_some_and(|known| *known != version) {
                 return Err(ImportError::stray(line, words, "the same version"));
             }
             taken.version = Some(version);
-            table = Some(Table { test, memory: "host".to_owned(), columns: None, rows: 0, line });
+            let memory = if is_for_gpus { UNKNOWN } else { "host" }.to_owned();
+            table = Some(Table { test, memory, columns: None, rows: 0, line });
             is_open = true;
             continue;
         }
@@ -71,6 +82,12 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             note(table, &mut taken, comment.trim());
         } else {
             let case = row(table, words, line)?;
+            if table.memory == UNKNOWN && table.rows == 0 {
+                taken.notes.push(format!(
+                    "line {}: {} does not say whether its buffers were the host's or a GPU's",
+                    table.line, table.test.name
+                ));
+            }
             taken.cases.push(case);
             table.rows += 1;
         }
@@ -98,16 +115,17 @@ fn ended(table: Option<Table>) -> Result<(), ImportError> {
 }
 
 /// `# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
-fn heading(words: &str, line: u64) -> Result<Option<(&'static Test, String)>, ImportError> {
+fn heading(words: &str, line: u64) -> Result<Option<Heading>, ImportError> {
     let Some((title, version)) = words.strip_prefix("# OSU ").and_then(|words| words.rsplit_once(" Test v")) else {
         return Ok(None);
     };
-    // `MPI`, `MPI-CUDA`, `MPI-ROCM`.
-    let title = title.split_once(' ').map_or("", |(_, title)| title);
-    let test = TESTS.iter().find(|test| test.title == title);
+    // `MPI`, `MPI-CUDA`, `MPI-ROCM`; `MPI_Put` and its like are other programs with the same titles.
+    let (library, title) = title.split_once(' ').unwrap_or((title, ""));
+    let is_for_gpus = library.starts_with("MPI-");
+    let test = TESTS.iter().find(|test| test.title == title && (library == "MPI" || is_for_gpus));
     let unknown = || ImportError::at(line, ImportErrorKind::UnknownTest { test: short(words), known: KNOWN });
     let test = test.ok_or_else(unknown)?;
-    Ok(Some((test, version.trim().to_owned())))
+    Ok(Some(Heading { test, version: version.trim().to_owned(), is_for_gpus }))
 }
 
 /// What a comment below a heading says: the columns, the buffers, the type.
@@ -156,4 +174,33 @@ fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
         figure,
         line: Some(line),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_sided_tests_of_the_same_title_are_not_taken_for_osu_bw_and_osu_latency() {
+        for title in ["MPI_Put Bandwidth", "MPI_Get Bandwidth", "MPI_Put Latency", "MPI_Put Bi-Directional Bandwidth"] {
+            let text = format!(
+                "# OSU {title} Test v5.3\n# Window creation: MPI_Win_allocate\n# Size      Bandwidth (MB/s)\n1    1.78\n"
+            );
+            let refused = take(&text).unwrap_err();
+            assert!(refused.line == Some(1) && refused.to_string().contains(title), "{refused}");
+        }
+    }
+
+    #[test]
+    fn buffers_that_a_program_built_for_gpus_does_not_place_are_unknown() {
+        let table = "# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)        Validation\n4194304             43210.00              Pass\n";
+        let case = |heading: &str| take(&format!("{heading}\n{table}")).map(|taken| taken.cases[0].id.clone());
+        assert_eq!(
+            case("# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.5"),
+            Ok("osu_bibw/unknown-buffers/4194304".into())
+        );
+        let placed = "# OSU MPI-CUDA Bandwidth Test v7.4\n# Send Buffer on DEVICE (D) and Receive Buffer on HOST (H)";
+        assert_eq!(case(placed), Ok("osu_bw/D-H/4194304".into()));
+        assert_eq!(case("# OSU MPI Bandwidth Test v7.5"), Ok("osu_bw/host/4194304".into()));
+    }
 }

@@ -35,6 +35,8 @@ struct Reader {
     peers: Option<Peers>,
     bytes: Option<u64>,
     said: Option<String>,
+    /// The heading of a preset that is not read, and its line.
+    preset: Option<(u64, String)>,
 }
 
 pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
@@ -43,7 +45,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         reader.line(words.trim(), line)?;
     }
     reader.ended()?;
-    let Reader { taken, said, .. } = reader;
+    let Reader { taken, said, preset, .. } = reader;
+    if let Some((line, test)) = preset.filter(|_| taken.cases.is_empty()) {
+        let known = "the tests of a configuration file and the preset p2p are";
+        return Err(ImportError::at(line, ImportErrorKind::UnknownTest { test, known }));
+    }
     if taken.cases.is_empty() {
         let program = Program::TransferBench.name();
         let missing = "it has no rows \"Executor: …\" or \"GPU 00 -> …\"";
@@ -85,6 +91,11 @@ impl Reader {
                 let row = Row::of(&cells[2..], line)?;
                 self.rate("aggregate", "all transfers".to_owned(), &row, line);
                 self.test = None;
+            }
+            [.., "benchmark:"] => {
+                let is_all_to_all = words.contains("All-To-All");
+                let name = if is_all_to_all { "the a2a preset".to_owned() } else { short(words) };
+                self.preset.get_or_insert((line, name));
             }
             ["Bytes", "Per", "Direction", bytes, ..] => self.bytes = Some(whole(bytes, line, "a size in bytes")?),
             ["Unidirectional" | "Bidirectional", "copy", ..] => {
@@ -241,4 +252,17 @@ fn plain(text: &str) -> String {
         }
     }
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_that_is_not_read_is_named() {
+        let text = "TransferBench v1.50\nGPU-GFX All-To-All benchmark:\n=====\nSRC\\DST  GPU 00     GPU 01        STotal      Actual\nGPU 00       N/A     45.120       45.120      44.900\n";
+        let refused = take(text).unwrap_err();
+        assert_eq!(refused.line, Some(2));
+        assert!(refused.to_string().contains("the a2a preset is not read here"), "{refused}");
+    }
 }

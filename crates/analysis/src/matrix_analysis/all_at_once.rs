@@ -9,12 +9,14 @@ use report::Document;
 use report::case::{Case, Order, Timing};
 use report::matrix::{Compares, Matrix};
 use report::settings::Direction;
+use stats::alpha::ALPHA;
 use stats::interval::range;
 
-use super::finding::{Rival, surely_worse};
+use super::finding::{Rival, compared};
 use super::load::SHARED;
-use super::words::{show_value, way};
+use super::words::{show_range, way};
 use super::{CellFigure, MatrixFigures, Plane};
+use crate::family::CaseFinding;
 
 /// Copies that the host times are compared with those that a device times from this time of a copy on, nanoseconds. The host's time has its call and
 /// its wait in it, 13 µs for two copies of 4 B on an H200 (docs/measurements/one-gpu-beside-nvbandwidth.md): 1.3 % of this, where a loss is 5 %.
@@ -28,6 +30,8 @@ struct Pair {
     alone: Option<CellFigure>,
     /// Whether it surely gets less than alone.
     loses: bool,
+    /// Whether it surely keeps [`SHARED`] of its rate alone.
+    keeps: bool,
 }
 
 /// A row of copies at once.
@@ -70,7 +74,12 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
     for row in 0..matrix.rows.len() {
         let pairs = (0..matrix.columns.len()).filter_map(|column| {
             let cell = matrix.cell(document, plane, row, column)?;
-            let pair = |at_once| Pair { at_once, alone: alone(document, matrix, plane, row, column), loses: false };
+            let pair = |at_once| Pair {
+                at_once,
+                alone: alone(document, matrix, plane, row, column),
+                loses: false,
+                keeps: false,
+            };
             Some(cell.map(pair))
         });
         match pairs.collect::<Result<Vec<_>, _>>() {
@@ -80,11 +89,13 @@ fn plane_sentences(document: &Document, matrix: &Matrix, plane: &Plane) -> Vec<S
             Err(_) => without += 1,
         }
     }
-    let compared: Vec<&mut Pair> =
+    let pairs: Vec<&mut Pair> =
         rows.iter_mut().flat_map(|row| &mut row.0).filter(|pair| pair.alone.is_some()).collect();
     let rival = |pair: &&mut Pair| Some(Rival { plane: *plane, with: pair.alone.clone()?, cell: pair.at_once.clone() });
-    let surely = surely_worse(&compared.iter().filter_map(rival).collect::<Vec<_>>());
-    compared.into_iter().zip(surely).for_each(|(pair, surely)| pair.loses = surely);
+    let found = compared(&pairs.iter().filter_map(rival).collect::<Vec<_>>());
+    for (pair, found) in pairs.into_iter().zip(found) {
+        (pair.loses, pair.keeps) = (found.finding == CaseFinding::Worse, found.keeps(SHARED, ALPHA));
+    }
     let mut said: Vec<String> = sentence(matrix, plane, &rows).into_iter().collect();
     if without > 0 {
         said.push(format!(
@@ -124,10 +135,7 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
 fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
     let (least, most) = range(rows.iter().map(AtOnce::sum))?;
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
-    let sums = match (show_value(plane, least, Some(0.0)), show_value(plane, most, Some(0.0))) {
-        (least, most) if least == most => most,
-        (least, most) => format!("{least} to {most}"),
-    };
+    let sums = show_range(plane, least, most);
     // `to`, as in `to GPU 3`.
     let word = matrix.rows.first().and_then(|row| row.name.split(' ').next()).unwrap_or("of");
     let kept = kept(rows).map_or_else(String::new, |kept| format!("; {kept}"));
@@ -142,14 +150,15 @@ fn kept(rows: &[AtOnce]) -> Option<String> {
     let losers: Vec<f64> = losing.filter(|pair| pair.loses).filter_map(part).collect();
     let pairs: usize = rows.iter().map(|row| row.0.len()).sum();
     let Some((least, most)) = range(losers.iter().copied()) else {
-        return Some(match less.contains(&true) {
-            true => "undecided whether a pair gets less than alone; try a longer --max-time".to_owned(),
-            false => format!("the pairs keep their rates alone, within {:.0} %", (1.0 - SHARED) * 100.0),
+        let all_keep = rows.iter().flat_map(|row| &row.0).all(|pair| pair.keeps);
+        return Some(match all_keep {
+            false => "undecided whether a pair gets less than alone; try a longer --max-time".to_owned(),
+            true => format!("the pairs keep their rates alone, within {:.0} %", (1.0 - SHARED) * 100.0),
         });
     };
     let range = match (format!("{least:.0}"), format!("{most:.0}")) {
         (least, most) if least == most => most,
-        (least, most) => format!("{least} to {most}"),
+        (least, most) => format!("{least}–{most}"),
     };
     let who = match losers.len() == pairs {
         true => "each pair keeps".to_owned(),

@@ -1,13 +1,15 @@
 //! What a matrix says whose rows are more and more at once: what ranks lose, which is the smallest set that does, and what they share.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use report::Document;
 use report::matrix::{Matrix, MatrixColumn, MatrixRow};
+use stats::alpha::ALPHA;
 
-use super::finding::{Rival, surely_worse};
+use super::finding::{Rival, compared};
 use super::words::{show, way};
 use super::{CellFigure, MatrixFigures, Plane};
+use crate::family::{CaseComparison, CaseFinding};
 use crate::words::count;
 
 /// Together less than this part of what they get alone: they share something.
@@ -30,13 +32,24 @@ pub(super) fn sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
             }
         }
     }
-    let surely = surely_worse(&rivals);
-    let lost: Lost = at.into_iter().zip(surely).filter(|(_, surely)| *surely).map(|(at, _)| at).collect();
-    planes.iter().flat_map(|plane| load_of(document, matrix, plane, &lost)).collect()
+    let found = Found(at.into_iter().zip(compared(&rivals)).collect());
+    planes.iter().flat_map(|plane| load_of(document, matrix, plane, &found)).collect()
 }
 
-/// The figures that are surely lower than what their ranks get with less at once: by plane, row and column.
-type Lost = BTreeSet<(Plane, usize, usize)>;
+/// What figures are against those that their ranks get with less at once: by plane, row and column.
+struct Found(BTreeMap<(Plane, usize, usize), CaseComparison>);
+
+impl Found {
+    /// Whether a rank surely loses.
+    fn loses(&self, plane: &Plane, row: usize, column: usize) -> bool {
+        self.0.get(&(*plane, row, column)).is_some_and(|found| found.finding == CaseFinding::Worse)
+    }
+
+    /// Whether it surely keeps [`SHARED`] of what it gets alone: a test of its own, for that no loss is found does not say so.
+    fn keeps(&self, plane: &Plane, row: usize, column: usize) -> bool {
+        self.0.get(&(*plane, row, column)).is_some_and(|found| found.keeps(SHARED, ALPHA))
+    }
+}
 
 /// A figure and what it is held against; each may be missing, with the reason.
 struct Held {
@@ -59,6 +72,15 @@ fn held(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column:
     Some(Held { cell, with, base })
 }
 
+/// A rank of a row.
+struct RankAtOnce<'a> {
+    column: &'a str,
+    together: CellFigure,
+    alone: CellFigure,
+    loses: bool,
+    keeps: bool,
+}
+
 /// A row of ranks at once.
 struct AtOnce<'a> {
     row: &'a MatrixRow,
@@ -67,19 +89,22 @@ struct AtOnce<'a> {
     alone: f64,
     /// How many of its ranks lose for certain.
     losers: usize,
+    /// How many surely keep what they get alone.
+    keepers: usize,
     worst: (&'a str, f64),
 }
 
 impl<'a> AtOnce<'a> {
     /// The row with the figures of its ranks, by column.
-    fn of(row: &'a MatrixRow, figures: &[(&'a str, CellFigure, CellFigure, bool)]) -> Self {
-        let mut found = AtOnce { row, ranks: 0, sum: 0.0, alone: 0.0, losers: 0, worst: ("", f64::MAX) };
-        for (column, both, alone, loses) in figures {
+    fn of(row: &'a MatrixRow, figures: &[RankAtOnce<'a>]) -> Self {
+        let mut found = AtOnce { row, ranks: 0, sum: 0.0, alone: 0.0, losers: 0, keepers: 0, worst: ("", f64::MAX) };
+        for RankAtOnce { column, together, alone, loses, keeps } in figures {
             found.ranks += 1;
-            found.sum += both.median;
+            found.sum += together.median;
             found.alone += alone.median;
-            let part = both.median / alone.median;
+            let part = together.median / alone.median;
             found.losers += usize::from(*loses);
+            found.keepers += usize::from(*keeps);
             if part < found.worst.1 {
                 found.worst = (column, part);
             }
@@ -89,13 +114,15 @@ impl<'a> AtOnce<'a> {
 }
 
 /// The rows of several ranks at once, and how many there are of which a figure is missing: a sum of the others would be another set's, and they had less company.
-fn all_at_once<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, lost: &Lost) -> (Vec<AtOnce<'a>>, u64) {
+fn all_at_once<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, found: &Found) -> (Vec<AtOnce<'a>>, u64) {
     let (mut rows, mut without) = (Vec::new(), 0);
     for (r, row) in matrix.rows.iter().enumerate() {
         let columns = matrix.columns.iter().enumerate();
         let all: Vec<_> = columns.filter_map(|at| Some((at, held(document, matrix, plane, r, at.0)?))).collect();
         let figures = |((c, column), held): ((usize, &'a MatrixColumn), Held)| {
-            Some((column.name.as_str(), held.cell.ok()?, held.with.ok()?, lost.contains(&(*plane, r, c))))
+            let (together, alone) = (held.cell.ok()?, held.with.ok()?);
+            let (loses, keeps) = (found.loses(plane, r, c), found.keeps(plane, r, c));
+            Some(RankAtOnce { column: &column.name, together, alone, loses, keeps })
         };
         if all.len() > 1 {
             match all.into_iter().map(figures).collect::<Option<Vec<_>>>() {
@@ -107,10 +134,10 @@ fn all_at_once<'a>(document: &Document, matrix: &'a Matrix, plane: &Plane, lost:
     (rows, without)
 }
 
-fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> Vec<String> {
-    let (rows, without) = all_at_once(document, matrix, plane, lost);
+fn load_of(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) -> Vec<String> {
+    let (rows, without) = all_at_once(document, matrix, plane, found);
     if rows.is_empty() {
-        return beside(document, matrix, plane, lost);
+        return beside(document, matrix, plane, found);
     }
     let mut said = together(plane, &rows);
     if without > 0 {
@@ -141,7 +168,14 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
                 less.row.name
             )];
         }
-        return vec![format!("{direction}: no contention: every rank keeps its bandwidth alone, within {least:.0} %.")];
+        let (ranks, keepers): (usize, usize) =
+            rows.iter().fold((0, 0), |(ranks, keepers), row| (ranks + row.ranks, keepers + row.keepers));
+        return vec![match ranks - keepers {
+            0 => format!("{direction}: no contention: every rank keeps its bandwidth alone, within {least:.0} %."),
+            some => format!(
+                "{direction}: undecided: no rank surely loses, and {some} of {ranks} figures may be more than {least:.0} % below alone; try a longer --max-time."
+            ),
+        }];
     };
     let rate = |sum: f64| format!("{:.1} GB/s", sum / 1e9);
     let mut said = vec![format!(
@@ -165,12 +199,12 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
 }
 
 /// What the ranks of a column get in one row against what the same ranks get in an earlier one.
-fn beside(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> Vec<String> {
+fn beside(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) -> Vec<String> {
     let mut said = Vec::new();
     let direction = way(plane.direction);
     for (c, column) in matrix.columns.iter().enumerate() {
-        let mut found: Option<(f64, String)> = None;
-        let (mut compared, mut without) = (0, 0);
+        let mut worst: Option<(f64, String)> = None;
+        let (mut compared, mut kept, mut without) = (0, 0, 0);
         for (r, row) in matrix.rows.iter().enumerate() {
             let Some(Held { cell, with, base }) = held(document, matrix, plane, r, c) else { continue };
             let (Ok(here), Ok(alone)) = (cell, with) else {
@@ -178,20 +212,26 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, lost: &Lost) -> V
                 continue;
             };
             compared += 1;
+            kept += u64::from(found.keeps(plane, r, c));
             let part = here.median / alone.median;
-            let loses = lost.contains(&(*plane, r, c));
-            if loses && found.as_ref().is_none_or(|(most, _)| part < *most) {
+            if found.loses(plane, r, c) && worst.as_ref().is_none_or(|(most, _)| part < *most) {
                 let (now, then) = (show(plane, &here), show(plane, &alone));
                 let (row, base) = (&row.name, &matrix.rows[base].name);
                 let percent = part * 100.0;
-                found = Some((
+                worst = Some((
                     part,
                     format!("{direction}, {}: {now} {row}, {percent:.0} % of the {then} {base}.", column.name),
                 ));
             }
         }
-        match found {
+        match worst {
             Some((_, sentence)) => said.push(sentence),
+            None if kept < compared => said.push(format!(
+                "{direction}, {}: undecided: no row surely loses, and {} of {compared} may be more than {:.0} % lower; try a longer --max-time.",
+                column.name,
+                compared - kept,
+                (1.0 - SHARED) * 100.0
+            )),
             None if compared > 0 && without == 0 => {
                 said.push(format!("{direction}, {}: no measurable loss.", column.name));
             }

@@ -8,7 +8,7 @@ use report::Document;
 use report::matrix::Matrix;
 
 use super::finding::family;
-use super::words::{show, way};
+use super::words::{show, show_range, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};
 use crate::words::by;
@@ -89,17 +89,15 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
     let Compared { plane, title, each, figures: pairs } = compared;
     let (best, worst) = (pairs.first()?, pairs.last()?);
     let size = stats::units::size(plane.range_bytes.unwrap_or(plane.bytes));
-    let (first, last) = (show(plane, &best.1), show(plane, &worst.1));
     let part = |pair: &Named| match plane.is_time() {
         true => best.1.median / pair.1.median,
         false => pair.1.median / best.1.median,
     };
     // From the lower number to the higher one.
-    let [low, high] = if plane.is_time() { [&first, &last] } else { [&last, &first] };
-    let figures = match low.split_once(' ') {
-        _ if part(worst) > ALIKE => first.clone(),
-        Some((number, unit)) if high.ends_with(unit) => format!("{number} to {high}"),
-        _ => format!("{low} to {high}"),
+    let [low, high] = if plane.is_time() { [best, worst] } else { [worst, best] };
+    let figures = match part(worst) > ALIKE {
+        true => show(plane, &best.1),
+        false => show_range(plane, low.1.median, high.1.median),
     };
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     let seem: Vec<(&Named, &bool)> = pairs.iter().zip(behind).filter(|(pair, _)| part(pair) < LESS).collect();

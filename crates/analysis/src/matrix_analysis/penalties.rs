@@ -1,29 +1,80 @@
-//! What each rank loses with others, where a matrix's rows are more and more at once: its rate in each row against its rate alone. All of a document share the chance of
-//! a false difference (Bonferroni).
+//! What each rank loses with others: its rate with them against its rate alone, pass by pass. All of a document are one family of claims (`family`).
 
 use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::matrix::{Compares, Matrix};
 use report::result::{BlockSample, RankResult};
-use stats::compare::compare_among;
+use stats::block_interval::BlockValue;
 
 use super::Plane;
+use crate::family::{CaseFamily, FamilyCase};
+use crate::passes::Moments;
 
 /// The penalties of the document's matrices that compare loads.
 pub fn penalties(document: &Document) -> Vec<Penalty> {
     let loads = document.matrices.iter().filter(|matrix| matrix.compares == Compares::Load);
-    let mut found: Vec<(Penalty, [Vec<f64>; 2])> =
-        loads.flat_map(|matrix| penalties_with_rates(document, matrix)).collect();
-    let tests = found.len();
-    for (penalty, [alone, together]) in &mut found {
-        penalty.comparison = compare_among(alone, together, tests, document.settings.seed);
-    }
-    found.into_iter().map(|(penalty, _)| penalty).collect()
+    compared(document, loads.flat_map(|matrix| penalties_of_matrix(document, matrix)).collect())
 }
 
-/// Those of a matrix before they are compared, each with the rates alone and at once.
-fn penalties_with_rates(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [Vec<f64>; 2])> {
+/// The penalties with what they come to; of ranks that are alike one is measured alone, and stands for all.
+pub fn compared(document: &Document, mut penalties: Vec<Penalty>) -> Vec<Penalty> {
+    let rates = |penalty: &Penalty, id: &str| {
+        let case = document.cases.iter().find(|case| case.id == id)?;
+        let own = case.ranks.iter().find(|result| result.rank == penalty.rank);
+        own.or(case.ranks.first()).map(Rates::of)
+    };
+    let both =
+        |penalty: &Penalty| Some([rates(penalty, &penalty.alone_case)?, rates(penalty, &penalty.simultaneous_case)?]);
+    let (mut compared, mut blocks): (Vec<&mut Penalty>, Vec<Rates>) = (Vec::new(), Vec::new());
+    for penalty in &mut penalties {
+        let Some(both) = both(penalty) else { continue };
+        compared.push(penalty);
+        blocks.extend(both);
+    }
+
+    let node =
+        |penalty: &Penalty| document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
+    let mut planes = Vec::new();
+    let mut members = Vec::new();
+    for (penalty, both) in compared.iter().zip(blocks.chunks_exact(2)) {
+        let plane = (penalty.direction, penalty.bytes, penalty.memory);
+        let kind = planes.iter().position(|known| *known == plane).unwrap_or_else(|| {
+            planes.push(plane);
+            planes.len() - 1
+        });
+        let node = node(penalty);
+        members.extend(both.iter().map(|rates| FamilyCase {
+            kind,
+            is_time: false,
+            blocks: &rates.blocks,
+            began: Moments { node, ns: &rates.began_ns },
+        }));
+    }
+    let found = CaseFamily::of(members).values_in_twos();
+    compared.into_iter().zip(found).for_each(|(penalty, found)| penalty.comparison = found);
+    penalties
+}
+
+/// The rates of a rank in a case, and when its blocks began.
+struct Rates {
+    blocks: Vec<BlockValue>,
+    began_ns: Vec<u64>,
+}
+
+impl Rates {
+    fn of(result: &RankResult) -> Self {
+        let rate = |block: &BlockSample| BlockValue {
+            value: block.bytes as f64 / block.elapsed_ns * 1e9,
+            allocation: block.allocation,
+        };
+        let began_ns = result.blocks.iter().map(|block| block.start_ns).collect();
+        Self { blocks: result.blocks.iter().map(rate).collect(), began_ns }
+    }
+}
+
+/// Those of a matrix before they are compared.
+fn penalties_of_matrix(document: &Document, matrix: &Matrix) -> Vec<Penalty> {
     let measured = |case: &&Case| {
         case.status == CaseStatus::Measured
             && case.range_bytes.is_none()
@@ -39,10 +90,10 @@ fn penalties_with_rates(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [
         for both in &together.ranks {
             // Ranks that are alike are measured alone once: the first stands for them.
             let own = alone.ranks.iter().find(|result| result.rank == both.rank).or(alone.ranks.first());
-            let Some((own, solo, shared)) = own.and_then(|own| Some((own, own.summary()?, both.summary()?))) else {
+            let Some((solo, shared)) = own.and_then(|own| Some((own.summary()?, both.summary()?))) else {
                 continue;
             };
-            let penalty = Penalty {
+            penalties.push(Penalty {
                 rank: both.rank,
                 direction: together.direction,
                 bytes: together.bytes,
@@ -52,14 +103,8 @@ fn penalties_with_rates(document: &Document, matrix: &Matrix) -> Vec<(Penalty, [
                 alone_bytes_per_s: solo.median_bytes_per_s,
                 simultaneous_bytes_per_s: shared.median_bytes_per_s,
                 comparison: None,
-            };
-            penalties.push((penalty, [rates(own), rates(both)]));
+            });
         }
     }
     penalties
-}
-
-fn rates(result: &RankResult) -> Vec<f64> {
-    let rate = |block: &BlockSample| block.bytes as f64 / block.elapsed_ns * 1e9;
-    result.blocks.iter().map(rate).collect()
 }

@@ -16,9 +16,9 @@ use super::all_at_once;
 use super::finding::family;
 use super::load;
 use super::pairs;
-use super::words::{show, together, way};
+use super::words::{show, show_range, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
-use crate::family::{CaseFamily, CaseFinding, ComparedSet};
+use crate::family::{CaseFinding, ComparedSet};
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.
@@ -28,7 +28,7 @@ const NOTHING_BESIDE: &str = " One NUMA node: no near/far comparison.";
 struct Place<'a> {
     name: &'a str,
     cell: &'a CellFigure,
-    /// Its number in the family.
+    /// Its number among those it is compared with.
     number: usize,
     /// How many times worse than the best it is, and what that comes to.
     ratio: f64,
@@ -44,6 +44,8 @@ struct Standing<'a> {
     best: Place<'a>,
     /// The others, as they compare with the best.
     others: Vec<Place<'a>>,
+    /// How every two of them compare.
+    compared: ComparedSet,
     /// How many comparisons of two of its places are not decided.
     undecided: usize,
 }
@@ -63,12 +65,11 @@ impl Standing<'_> {
 /// The sentences, the answer first; none where there is no matrix.
 pub fn verdict(document: &Document) -> Vec<String> {
     let figures = figures(document);
-    let family = family(figures.iter().map(|figure| (figure.plane, &figure.cell)));
-    let standings = standings(&figures, &family);
+    let standings = standings(&figures);
     let of = |(number, matrix): (usize, &Matrix)| match matrix.compares {
         Compares::Rows | Compares::Columns => {
             let of_matrix: Vec<&Standing> = standings.iter().filter(|at| at.matrix == number).collect();
-            let said = places(document, matrix, &of_matrix, &family);
+            let said = places(document, matrix, &of_matrix);
             by_kernel(document, matrix, [said, absent::sentences(document, matrix)].concat())
         }
         Compares::Load => load::sentences(document, matrix),
@@ -92,7 +93,7 @@ fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec
     said
 }
 
-fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &CaseFamily) -> Vec<String> {
+fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
     let by_rows = matrix.compares == Compares::Rows;
     let flags = all.iter().any(|at| at.plane.direction == Direction::CoreToGpu);
     let what = match (by_rows, flags) {
@@ -112,7 +113,7 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Case
             }
         });
         if by_rows {
-            said.extend(agreement(matrix, all, family));
+            said.extend(agreement(matrix, all));
         }
         return said;
     };
@@ -138,7 +139,7 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing], family: &Case
         }
     }
     if by_rows {
-        said.extend(agreement(matrix, all, family));
+        said.extend(agreement(matrix, all));
     }
     said
 }
@@ -154,10 +155,9 @@ fn only(document: &Document, matrix: &Matrix) -> String {
             let cells: Vec<(String, CellFigure)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
             let by = |a: &&(String, CellFigure), b: &&(String, CellFigure)| a.1.median.total_cmp(&b.1.median);
             let (Some(least), Some(most)) = (cells.iter().min_by(by), cells.iter().max_by(by)) else { continue };
-            let (least, most) = (show(&plane, &least.1), show(&plane, &most.1));
-            let figure = match least.split_once(' ') {
-                Some((number, _)) if least != most => format!("{number} to {most}"),
-                _ => most,
+            let figure = match cells.len() {
+                1 => show(&plane, &most.1),
+                _ => show_range(&plane, least.1.median, most.1.median),
             };
             let columns: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
             figures.push(lone(&plane, &row.name, &columns, &figure));
@@ -205,7 +205,7 @@ fn sentence(at: &Standing, worst: &Place) -> String {
 }
 
 /// Whether the fastest rows are those that the platform declares to be near.
-fn agreement(matrix: &Matrix, all: &[&Standing], family: &CaseFamily) -> Vec<String> {
+fn agreement(matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
     let (mut agree, mut undecided, mut unknown, mut said) = (0, Vec::new(), Vec::new(), Vec::new());
     for column in &matrix.columns {
         let Some(nodes) = &column.declared_nodes.value else {
@@ -217,7 +217,7 @@ fn agreement(matrix: &Matrix, all: &[&Standing], family: &CaseFamily) -> Vec<Str
             row.and_then(|row| row.memory_node).is_some_and(|node| nodes.contains(node))
         };
         let of = || all.iter().filter(|at| at.subject == column.name && !at.plane.is_time());
-        let mut found: Vec<(&Standing, Near)> = of().map(|at| (*at, near(at, &is_near, family))).collect();
+        let mut found: Vec<(&Standing, Near)> = of().map(|at| (*at, near(at, &is_near))).collect();
         found.retain(|(_, near)| *near != Near::None);
         if let Some((at, _)) = found.iter().find(|(_, near)| *near == Near::Slower) {
             said.push(format!(
@@ -263,7 +263,7 @@ enum Near {
     None,
 }
 
-fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool, family: &CaseFamily) -> Near {
+fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool) -> Near {
     let near: Vec<&Place> = at.places().filter(|place| is_near(place)).collect();
     if near.is_empty() {
         return Near::None;
@@ -274,7 +274,7 @@ fn near(at: &Standing, is_near: &dyn Fn(&Place) -> bool, family: &CaseFamily) ->
     // One of several may be the one that is no worse: each has its part of the chance.
     let chance = ALPHA / near.len() as f64;
     let far = || at.places().filter(|place| !is_near(place));
-    let is_best = |place: &&Place| far().all(|other| family.is_no_worse(place.number, other.number, chance));
+    let is_best = |place: &&Place| far().all(|other| at.compared.is_no_worse(place.number, other.number, chance));
     if near.iter().any(is_best) { Near::Best } else { Near::Undecided }
 }
 
@@ -314,7 +314,8 @@ fn figures(document: &Document) -> Vec<Figure<'_>> {
 }
 
 /// How the places of each subject compare, where it has several.
-fn standings<'a>(figures: &'a [Figure<'a>], family: &CaseFamily) -> Vec<Standing<'a>> {
+fn standings<'a>(figures: &'a [Figure<'a>]) -> Vec<Standing<'a>> {
+    let family = family(figures.iter().map(|figure| (figure.plane, &figure.cell)));
     let is_same = |a: &Figure, b: &Figure| (a.matrix, a.subject, a.plane) == (b.matrix, b.subject, b.plane);
     let sets = || figures.chunk_by(is_same);
     let standing = |(set, compared): (&'a [Figure<'a>], ComparedSet)| {
@@ -325,13 +326,13 @@ fn standings<'a>(figures: &'a [Figure<'a>], family: &CaseFamily) -> Vec<Standing
             let Figure { plane, place, cell, .. } = &set[at];
             let (own, least) = (cell.median, set[best].cell.median);
             let ratio = if plane.is_time() { own / least } else { least / own };
-            Place { name: place, cell, number: compared.first + at, ratio, finding: compared.finding(at, best) }
+            Place { name: place, cell, number: at, ratio, finding: compared.finding(at, best) }
         };
         let others: Vec<Place> = (0..set.len()).filter(|at| *at != best).map(place).collect();
         let undecided = compared.findings().filter(|finding| *finding == CaseFinding::Undecided).count();
         let Figure { matrix, subject, plane, .. } = set[0];
         let best = place(best);
-        (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, undecided })
+        (!others.is_empty()).then_some(Standing { matrix, subject, plane, best, others, compared, undecided })
     };
     sets().zip(family.within_sets(sets().map(<[Figure]>::len))).filter_map(standing).collect()
 }

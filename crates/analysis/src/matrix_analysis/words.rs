@@ -25,6 +25,11 @@ pub(super) fn show_value(plane: &Plane, value: f64, half_width: Option<f64>) -> 
     }
 }
 
+/// From a lower figure to a higher one, with the unit.
+pub(super) fn show_range(plane: &Plane, low: f64, high: f64) -> String {
+    if plane.is_time() { units::duration_range(low, high) } else { units::rate_range(low, high) }
+}
+
 /// The columns or rows of such names in one: `GPUs 0-3`, `NUMA node 1`; others are listed.
 pub(super) fn together(names: &[&str]) -> String {
     let numbers = |prefix: &str| -> Option<IdSet> {

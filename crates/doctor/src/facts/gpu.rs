@@ -1,4 +1,4 @@
-//! What files say of GPUs: AMD's driver of its own, and whether NVIDIA's multi-process service is here.
+//! What AMD's driver says of its GPUs in files.
 //!
 //! Files: the kernel's Documentation/gpu/amdgpu; hwmon's `power1_cap` in microwatt.
 
@@ -46,10 +46,4 @@ fn amd_gpu(root: &FsRoot, name: String, folder: &str) -> AmdGpu {
 /// `ue: 0` and `ce: 1`, a line each (amdgpu_ras.c, "RAS sysfs Error Count Interface").
 fn uncorrected(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("ue:"))?.trim().parse().ok()
-}
-
-/// Whether an MPS daemon's pipe is where this process's clients would look for it.
-pub fn mps(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> bool {
-    let folder = variable("CUDA_MPS_PIPE_DIRECTORY").unwrap_or_else(|| "/tmp/nvidia-mps".to_owned());
-    root.exists(&format!("{folder}/control"))
 }

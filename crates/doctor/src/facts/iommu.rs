@@ -7,6 +7,8 @@ use super::pci::PciDevice;
 /// How device addresses are translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iommu {
+    /// Whether sysfs would show an IOMMU.
+    pub is_shown: bool,
     /// Whether the kernel has an IOMMU at work (`/sys/class/iommu`).
     pub is_active: bool,
     /// The words of the kernel's command line that are about it.
@@ -23,6 +25,7 @@ pub fn iommu(root: &FsRoot, devices: &[PciDevice]) -> Iommu {
     groups.sort_unstable();
     groups.dedup();
     Iommu {
+        is_shown: !root.names("/sys/class").is_empty(),
         is_active: !root.names("/sys/class/iommu").is_empty() || !groups.is_empty(),
         options: line.split_whitespace().filter(about).map(str::to_owned).collect(),
         groups: groups.len(),

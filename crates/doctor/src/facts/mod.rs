@@ -7,12 +7,16 @@ pub mod adapters;
 pub mod config_space;
 pub mod cpu;
 pub mod gpu;
+pub mod gpu_memory_nodes;
 pub mod interrupts;
 pub mod iommu;
 pub mod memory;
+pub mod mps;
 pub mod pci;
 pub mod pod;
 pub mod slurm;
+
+use std::time::Duration;
 
 use engine::PlacingCalls;
 use topo::Survey;
@@ -32,6 +36,8 @@ pub struct FactSources<'a> {
     pub nvidia: Option<Result<GpuHealth, String>>,
     /// What the calls that place a thread answered.
     pub calls: PlacingCalls,
+    /// How long it may be looked whose memory lies in a GPU's.
+    pub patience: Duration,
 }
 
 /// What is known of a node.
@@ -42,6 +48,8 @@ pub struct SystemFacts<'a> {
     pub environment: Environment,
     /// GPUs and network adapters with the bridges above them.
     pub devices: Vec<pci::PciDevice>,
+    /// The kind of CPU.
+    pub architecture: Architecture,
     /// How device addresses are translated.
     pub iommu: iommu::Iommu,
     /// Memory.
@@ -54,8 +62,12 @@ pub struct SystemFacts<'a> {
     pub nvidia: Option<Result<GpuHealth, String>>,
     /// AMD GPUs, by their driver's files.
     pub amd: Vec<gpu::AmdGpu>,
-    /// Whether an MPS daemon answers here.
-    pub mps: bool,
+    /// NVIDIA's multi-process service.
+    pub mps: mps::Mps,
+    /// What of the host's is in the memory of GPUs.
+    pub gpu_memory_nodes: Vec<gpu_memory_nodes::GpuMemoryNode>,
+    /// The best generation of a port of this machine, where a device can more than the port above it.
+    pub best_port_generation: Option<u8>,
     /// Adapters that can reach GPU memory by themselves, and what the kernel has for that.
     pub adapters: adapters::RdmaAdapters,
     /// What the calls that place a thread answered.
@@ -66,20 +78,54 @@ pub struct SystemFacts<'a> {
     pub pod: Option<pod::Pod>,
 }
 
+/// The kind of machine that the kernel runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineKind {
+    /// Hardware, without a hypervisor.
+    Physical,
+    /// A virtual machine.
+    Virtual,
+    /// Nothing here says which.
+    Unknown,
+}
+
+/// A kind of CPU whose kernel has boot options of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Architecture {
+    /// Intel's and AMD's.
+    X86,
+    /// Arm's, with 64 bits.
+    Arm,
+    /// Another one.
+    Other,
+}
+
+/// The kind of CPU: as the kernel names it (proc_sys_kernel(5), `arch`, from Linux 6.1 on), else that of this program.
+fn architecture(root: &FsRoot) -> Architecture {
+    match root.text("/proc/sys/kernel/arch").as_deref().unwrap_or(std::env::consts::ARCH) {
+        "aarch64" => Architecture::Arm,
+        "x86_64" => Architecture::X86,
+        _ => Architecture::Other,
+    }
+}
+
 impl<'a> SystemFacts<'a> {
     /// Reads them.
     pub fn read(asked: FactSources<'a>) -> Self {
-        let FactSources { survey, root, variable, nvidia, calls } = asked;
+        let FactSources { survey, root, variable, nvidia, calls, patience } = asked;
         let devices = pci::devices(root, survey);
         Self {
             survey,
             environment: environment::probe_under(root, variable),
+            architecture: architecture(root),
             iommu: iommu::iommu(root, &devices),
             memory: memory::memory(root),
             cpu: cpu::cpu(root),
             interrupts: interrupts::interrupts(root, &devices),
             amd: gpu::amd(root, survey),
-            mps: gpu::mps(root, variable),
+            mps: mps::mps(root, variable),
+            gpu_memory_nodes: gpu_memory_nodes::gpu_memory_nodes(root, survey, patience),
+            best_port_generation: pci::best_port_generation(root, &devices),
             adapters: adapters::adapters(root),
             slurm: slurm::slurm(root, variable),
             pod: pod::pod(root, variable),
@@ -98,9 +144,18 @@ impl<'a> SystemFacts<'a> {
         })
     }
 
+    /// Whether this is a virtual machine.
+    pub fn platform(&self) -> MachineKind {
+        match self.probe("platform.virtual_machine").as_deref() {
+            None => MachineKind::Unknown,
+            Some("no sign of one") => MachineKind::Physical,
+            Some(_) => MachineKind::Virtual,
+        }
+    }
+
     /// Whether the platform says that this is a virtual machine.
     pub fn is_virtual(&self) -> bool {
-        self.probe("platform.virtual_machine").is_some_and(|word| word != "no sign of one")
+        self.platform() == MachineKind::Virtual
     }
 
     /// What a GPU of the topology is called in sentences.

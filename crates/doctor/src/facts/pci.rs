@@ -78,6 +78,31 @@ pub fn devices(root: &FsRoot, survey: &Survey) -> Vec<PciDevice> {
     whole.map(gpu).chain(adapters.map(adapter)).collect()
 }
 
+/// The best generation of any port of this machine that a device can be plugged into or below; `None` where none says.
+///
+/// Asked only where a device can more than the port above it, since it reads files of every device.
+pub fn best_port_generation(root: &FsRoot, devices: &[PciDevice]) -> Option<u8> {
+    /// The class of bridges between PCI buses, as sysfs writes it.
+    const BRIDGE: &str = "0x0604";
+    const BUS: &str = "/sys/bus/pci/devices";
+    devices.iter().find(|device| device.is_above_its_slot())?;
+    let names = root.names(BUS);
+    let above = devices.iter().filter_map(|device| device.above.0);
+    let bridges = names
+        .iter()
+        .filter(|name| root.text(&format!("{BUS}/{name}/class")).is_ok_and(|class| class.starts_with(BRIDGE)));
+    let speed = |name: &String| link::generation(&root.text(&format!("{BUS}/{name}/max_link_speed")).ok()?);
+    bridges.filter_map(speed).chain(above).max()
+}
+
+impl PciDevice {
+    /// Whether it can a higher generation than the port above it.
+    pub fn is_above_its_slot(&self) -> bool {
+        let own = self.link.as_ref().and_then(|link| link.max_generation);
+        matches!((own, self.above.0), (Some(own), Some(above)) if above < own)
+    }
+}
+
 fn device(
     root: &FsRoot,
     kind: PciDeviceKind,

@@ -18,6 +18,8 @@ pub struct Slurm {
     pub folder: Option<String>,
     /// Parameters of slurm.conf by name in lower case, as written.
     pub parameters: BTreeMap<String, String>,
+    /// Whether slurm.conf includes other files, which are not read.
+    pub includes: bool,
     /// The same of cgroup.conf; `None` where there is no such file.
     pub cgroup: Option<BTreeMap<String, String>>,
     /// The text of gres.conf; `None` where there is none.
@@ -36,8 +38,10 @@ pub fn slurm(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> Option
         return None;
     }
     let text = |file: &str| root.text(&format!("{}/{file}", folder.as_ref()?)).ok();
+    let conf = text("slurm.conf").unwrap_or_default();
     Some(Slurm {
-        parameters: text("slurm.conf").map(|text| parameters(&text)).unwrap_or_default(),
+        parameters: parameters(&conf),
+        includes: conf.lines().any(|line| line.trim_start().to_lowercase().starts_with("include ")),
         cgroup: text("cgroup.conf").map(|text| parameters(&text)),
         gres: text("gres.conf"),
         node: set("SLURMD_NODENAME"),

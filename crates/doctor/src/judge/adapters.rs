@@ -5,35 +5,86 @@ use topo::gpu_class::NVIDIA;
 
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
+use crate::facts::adapters::{RdmaAdapter, RdmaAdapters};
 
 const GPU_MEMORY: Probe = Probe {
     name: "gpu.adapter-access",
     part: Part::Gpu,
     why: "an adapter that does not reach GPU memory makes each message a copy to the host and back",
-    source: "NCCL user guide, GPU troubleshooting (GPU-to-NIC communication); NVIDIA, GPUDirect RDMA",
+    source: "NCCL user guide, GPU troubleshooting (GPU-to-NIC communication); NVIDIA, GPUDirect RDMA; HPE Slingshot Host Software, CXI core driver; amzn-drivers, efa",
 };
 
-/// Linux has had DMA-BUF for RDMA since this version.
+/// Linux has had DMA-BUF for RDMA, and for Mellanox's adapters, since this version; for EFA since the other one.
 const DMA_BUF: (u32, u32) = (5, 12);
+const EFA_DMA_BUF: (u32, u32) = (5, 16);
+
+/// How an adapter reaches the memory of NVIDIA's GPUs.
+enum Reach {
+    /// By this.
+    By(String),
+    /// Not at all.
+    Not,
+    /// It is not known, for this reason.
+    Unknown(String),
+}
 
 pub(super) fn gpu_memory(facts: &SystemFacts<'_>) -> Option<Check> {
     let found = &facts.adapters;
-    if found.rdma.is_empty() || facts.survey.topology.gpus.is_empty() {
+    let gpus = &facts.survey.topology.gpus;
+    if gpus.is_empty() {
         return None;
     }
-    let names = listed(&found.rdma);
-    let has_nvidia = facts.survey.topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
-    let is_new = found.kernel.is_some_and(|version| version >= DMA_BUF);
-    if !has_nvidia {
+    let Some(adapters) = &found.rdma else {
+        return GPU_MEMORY.open("adapters that reach memory are not shown here (/sys/class)", super::ROOT);
+    };
+    if adapters.is_empty() {
+        return None;
+    }
+    if !gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA) {
+        let names = listed(&found.names());
         return GPU_MEMORY.ok(format!("{names}; AMD's driver hands GPU memory to adapters by itself"));
     }
-    match (found.peer_module, found.is_open_driver) {
-        (Some(module), _) => GPU_MEMORY.ok(format!("{names}, by {module}")),
-        (None, Some(true)) if is_new => GPU_MEMORY.ok(format!("{names}, by DMA-BUF (open kernel modules)")),
-        (None, Some(_)) => GPU_MEMORY.costs(
-            format!("{names}, and neither nvidia_peermem nor DMA-BUF for the driver that is loaded"),
+
+    let (mut by, mut without, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for adapter in adapters {
+        match reach(found, adapter) {
+            Reach::By(means) => by.push(format!("{}, by {means}", adapter.name)),
+            Reach::Not => without.push(adapter.name.as_str()),
+            Reach::Unknown(why) => unknown.push(format!("{}: {why}", adapter.name)),
+        }
+    }
+    if !without.is_empty() {
+        return GPU_MEMORY.costs(
+            format!("{}, and neither nvidia_peermem nor DMA-BUF for the driver that is loaded", listed(&without)),
             "as root: modprobe nvidia-peermem; or install NVIDIA's open kernel modules, on Linux 5.12 or newer",
-        ),
-        (None, None) => GPU_MEMORY.open(format!("{names}; /proc/driver/nvidia is not shown here"), super::ROOT),
+        );
+    }
+    if !unknown.is_empty() {
+        return GPU_MEMORY.open(listed(&unknown), super::ROOT);
+    }
+    GPU_MEMORY.ok(listed(&by))
+}
+
+fn reach(found: &RdmaAdapters, adapter: &RdmaAdapter) -> Reach {
+    if adapter.takes_gpu_memory {
+        return Reach::By("its own driver".to_owned());
+    }
+    // The module registers with the RDMA core, so that it serves every adapter of it.
+    if let Some(module) = found.peer_module {
+        return Reach::By(module.to_owned());
+    }
+
+    let exports = |since: (u32, u32)| Some(found.is_open_driver? && found.kernel? >= since);
+    let dma_buf = || Reach::By("DMA-BUF (open kernel modules)".to_owned());
+    match adapter.driver.as_deref() {
+        Some("mlx5_core") => match exports(DMA_BUF) {
+            Some(true) => dma_buf(),
+            Some(false) => Reach::Not,
+            None => Reach::Unknown("/proc/driver/nvidia is not shown here".to_owned()),
+        },
+        Some("mlx4_core") => Reach::Not,
+        Some("efa") if exports(EFA_DMA_BUF) == Some(true) => dma_buf(),
+        Some(driver) => Reach::Unknown(format!("whether its driver {driver} takes GPU memory is not shown")),
+        None => Reach::Unknown("its driver is not shown here".to_owned()),
     }
 }

@@ -1,5 +1,6 @@
 //! What this process may ask of the kernel: the calls that place threads and memory, which containers refuse by default.
 
+use engine::CallFailure;
 use report::doctor::{Check, Part};
 
 use super::probe::Probe;
@@ -41,12 +42,18 @@ fn answered(
     facts: &SystemFacts<'_>,
     probe: &Probe,
     (call, change): (&str, &str),
-    answer: &Result<(), String>,
+    answer: &Result<(), CallFailure>,
 ) -> Option<Check> {
     match answer {
         Ok(()) => probe.ok(format!("{call} answers")),
-        Err(why) if is_without_numa(facts, why) => probe.ok(format!("{call}: a kernel without NUMA")),
-        Err(why) => probe.costs(format!("{call} is refused: {why}"), change),
+        Err(CallFailure::Refused(why)) if is_without_numa(facts, why) => {
+            probe.ok(format!("{call}: a kernel without NUMA"))
+        }
+        Err(CallFailure::Refused(why)) => probe.costs(format!("{call} is refused: {why}"), change),
+        Err(CallFailure::NotAsked(why)) => probe.open(
+            format!("{call} could not be tried: {why}"),
+            "a process with fewer threads, or a higher limit (ulimit -u)",
+        ),
     }
 }
 

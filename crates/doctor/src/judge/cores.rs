@@ -1,19 +1,23 @@
 //! Cores: their frequency, what the scheduler keeps off them, hardware threads, and where devices' interrupts arrive.
 
+use std::collections::BTreeMap;
+
 use report::doctor::{Check, Part};
 use stats::IdSet;
 use stats::units::counted;
+use topo::model::Rung;
 
-use super::HOST;
 use super::probe::{Probe, listed};
-use crate::facts::SystemFacts;
+use super::{HOST, UNREADABLE};
+use crate::facts::cpu::FrequencyPolicy;
 use crate::facts::pci::PciDeviceKind;
+use crate::facts::{MachineKind, SystemFacts};
 
 const GOVERNOR: Probe = Probe {
     name: "cpu.governor",
     part: Part::Cpu,
     why: "a core that is kept slow, or speeds up late, starts copies and answers flags later",
-    source: "kernel, admin-guide/pm/cpufreq",
+    source: "kernel, admin-guide/pm/cpufreq; admin-guide/pm/intel_pstate (passive mode, energy vs performance hints); admin-guide/pm/amd-pstate",
 };
 
 const ISOLATED: Probe = Probe {
@@ -37,53 +41,130 @@ const INTERRUPTS: Probe = Probe {
     source: "kernel, core-api/irq/irq-affinity; networking/scaling",
 };
 
-/// Governors that keep or raise a core's frequency by themselves.
-const QUICK: [&str; 1] = ["performance"];
-/// Drivers that choose frequencies themselves, for which "powersave" is the usual word and the preference says how.
-const OWN_CHOICE: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "intel_cpufreq"];
+/// Drivers that choose frequencies themselves: for them "powersave" is the usual word, and the preference says how. In its passive mode Intel's is called
+/// `intel_cpufreq` and has the governors of all others.
+const OWN_CHOICE: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
+/// Preferences are words, or numbers from 0 (speed) to 255 (power); from the second half on they are Intel's `balance_power` and `power`.
+const BALANCED: u8 = 128;
+
+/// How fast a core is by the control of its frequency, the worst last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pace {
+    /// Always, or at once when it has work.
+    Fast,
+    /// By the load, in the driver's own way.
+    ByLoad,
+    /// It is not shown.
+    Unknown,
+    /// Late, or never.
+    Slow,
+}
+
+/// The pace, and what to say of it.
+fn pace(policy: &FrequencyPolicy) -> (Pace, String) {
+    let driver = policy.driver.as_deref().unwrap_or("driver not shown");
+    let Some(governor) = policy.governor.as_deref() else {
+        return (Pace::Unknown, format!("governor not shown ({driver})"));
+    };
+    let seen = format!("{governor} ({driver})");
+    let reaches = |set: Option<u64>| Some(set? >= policy.most_khz?);
+
+    match (governor, OWN_CHOICE.contains(&driver), policy.preference.as_deref()) {
+        ("performance", ..) => (Pace::Fast, seen),
+        ("powersave", true, Some(preference)) => {
+            let saves = preference.contains("power") || preference.parse::<u8>().is_ok_and(|number| number > BALANCED);
+            (if saves { Pace::Slow } else { Pace::Fast }, format!("{seen}, preferring {preference}"))
+        }
+        ("powersave", true, None) => (Pace::ByLoad, format!("{seen}: the frequency follows the load")),
+        ("powersave", false, _) => (Pace::Slow, format!("{seen}: always the lowest frequency")),
+        ("userspace", ..) => match (reaches(policy.set_khz), policy.set_khz) {
+            (Some(true), _) => (Pace::Fast, format!("{seen}, set to the highest frequency")),
+            (_, Some(set)) => (Pace::Slow, format!("{seen}, set to {}", gigahertz(set))),
+            (_, None) => (Pace::Unknown, format!("{seen}, set to a frequency that is not shown")),
+        },
+        _ => (Pace::Slow, seen),
+    }
+}
+
+fn gigahertz(khz: u64) -> String {
+    format!("{:.1} GHz", khz as f64 / 1e6)
+}
 
 pub(super) fn governor(facts: &SystemFacts<'_>) -> Option<Check> {
-    let Some(governor) = facts.probe("cpu.governor") else {
-        return if facts.is_virtual() {
-            GOVERNOR.open("none in this virtual machine; its host decides", HOST)
-        } else {
-            GOVERNOR.ok("no frequency control: the firmware decides")
+    let policies = &facts.cpu.policies;
+    if policies.is_empty() {
+        return match facts.platform() {
+            MachineKind::Virtual => GOVERNOR.open("none in this virtual machine; its host decides", HOST),
+            _ if !facts.cpu.is_shown => GOVERNOR.open("frequency control is not shown here (/sys)", UNREADABLE),
+            MachineKind::Unknown => {
+                GOVERNOR.open("no frequency control, and whether this is a virtual machine or not is not shown", HOST)
+            }
+            MachineKind::Physical => GOVERNOR.ok("no frequency control: the firmware decides"),
         };
+    }
+
+    let paces: Vec<((Pace, String), usize)> = policies.iter().map(|(policy, count)| (pace(policy), *count)).collect();
+    let worst = paces.iter().map(|((pace, _), _)| *pace).max().unwrap_or(Pace::Unknown);
+    let all: usize = policies.values().sum();
+    let of_worst = paces.iter().filter(|((pace, _), _)| *pace == worst);
+    let seen: BTreeMap<&str, usize> = of_worst.fold(BTreeMap::new(), |mut seen, ((_, words), count)| {
+        *seen.entry(words.as_str()).or_default() += count;
+        seen
+    });
+    let some = |(words, count): (&&str, &usize)| match *count == all {
+        true => (*words).to_owned(),
+        false => format!("{words} on {count} of {all} policies"),
     };
-    let drivers: Vec<&str> = facts.cpu.frequency_drivers.iter().map(String::as_str).collect();
-    let preferences: Vec<&str> = facts.cpu.preferences.iter().map(String::as_str).collect();
-    let by = if drivers.is_empty() { String::new() } else { format!(" ({})", drivers.join(", ")) };
-    let chooses = !drivers.is_empty() && drivers.iter().all(|driver| OWN_CHOICE.contains(driver));
-    let saves = preferences.iter().any(|one| one.contains("power"));
+    let seen = listed(&seen.iter().map(some).collect::<Vec<_>>());
+
     let change = "as root: cpupower frequency-set -g performance";
-    match (QUICK.contains(&governor.as_str()), chooses && governor == "powersave") {
-        (true, _) => GOVERNOR.ok(format!("{governor}{by}")),
-        (false, true) if !saves => GOVERNOR.ok(format!("{governor}{by}, preferring {}", preferences.join(", "))),
-        (false, true) => GOVERNOR.costs(format!("{governor}{by}, preferring {}", preferences.join(", ")), change),
-        (false, false) => GOVERNOR.costs(format!("{governor}{by}"), change),
+    let limited = policies
+        .keys()
+        .find(|policy| matches!((policy.limit_khz, policy.most_khz), (Some(limit), Some(most)) if limit < most));
+    match (worst, limited.and_then(|policy| policy.limit_khz.zip(policy.most_khz))) {
+        (Pace::Slow, _) => GOVERNOR.costs(seen, change),
+        (Pace::Unknown, _) => GOVERNOR.open(seen, super::ROOT),
+        (Pace::ByLoad, _) => GOVERNOR.remark(seen, change),
+        (Pace::Fast, Some((limit, most))) => GOVERNOR.remark(
+            format!("{seen}, held to {:.1} of {}", limit as f64 / 1e6, gigahertz(most)),
+            "as root, unless the site limits frequencies on purpose: cpupower frequency-set -u MAXIMUM",
+        ),
+        (Pace::Fast, None) => GOVERNOR.ok(seen),
     }
 }
 
 pub(super) fn isolated(facts: &SystemFacts<'_>) -> Option<Check> {
     let allowed = &facts.survey.topology.allowed.pus;
-    let isolated = facts.cpu.isolated.and(allowed);
-    if facts.cpu.isolated.is_empty() && facts.cpu.tickless.is_empty() {
-        return ISOLATED.ok("none");
+    let Some(all) = &facts.cpu.isolated else {
+        return ISOLATED.open("isolated cores are not shown (/sys/devices/system/cpu/isolated)", UNREADABLE);
+    };
+    let own = all.and(allowed);
+
+    match (all.is_empty(), facts.cpu.tickless.is_empty()) {
+        (true, true) => return ISOLATED.ok("none"),
+        // Without a tick alone a core is one of the scheduler's still.
+        (true, false) => {
+            return ISOLATED.ok(format!("none isolated; PUs {} run without a tick (nohz_full)", facts.cpu.tickless));
+        }
+        (false, _) => {}
     }
-    if isolated.is_empty() {
-        return ISOLATED.ok(format!("PUs {}, none of them this process's", facts.cpu.isolated.or(&facts.cpu.tickless)));
+    if own.is_empty() {
+        return ISOLATED.ok(format!("PUs {all} are isolated, none of them this process's"));
     }
-    if isolated.len() == 1 && allowed.len() == 1 {
-        return ISOLATED.ok(format!("this process is bound to isolated PU {isolated}"));
+    if own.len() == 1 && allowed.len() == 1 {
+        return ISOLATED.ok(format!("this process is bound to isolated PU {own}"));
     }
     ISOLATED.costs(
-        format!("PUs {isolated} of this process are isolated"),
+        format!("PUs {own} of this process are isolated"),
         "bind every thread to a core of its own (OMP_PROC_BIND=close, OMP_PLACES=cores), or boot without isolcpus=",
     )
 }
 
 pub(super) fn threads(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
+    if !facts.cpu.is_shown {
+        return SMT.open("which threads share a core is not shown here (/sys)", UNREADABLE);
+    }
     let most = topology.cores.iter().map(|core| core.pus.len()).max()?;
     // The kernel's words run together: see sysfs-devices-system-cpu.
     let state = match facts.cpu.smt.as_deref() {
@@ -131,6 +212,9 @@ pub(super) fn interrupts(facts: &SystemFacts<'_>) -> Option<Check> {
         let of = facts.devices.iter().find(|device| device.pci == pci)?;
         Some(of.locality.all_pus()).filter(|pus: &IdSet| !pus.is_empty())
     };
+    if !facts.cpu.is_shown && facts.devices.iter().any(|device| device.locality.rung != Rung::Unknown) {
+        return INTERRUPTS.open("the interrupts of devices are not shown here (/sys)", super::ROOT);
+    }
     let known: Vec<_> = facts.interrupts.iter().filter_map(|one| Some((one, local(one.pci)?))).collect();
     if known.is_empty() {
         return None;

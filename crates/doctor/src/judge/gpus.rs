@@ -8,6 +8,7 @@ use super::NVML;
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
 use crate::facts::gpu::AmdGpu;
+use crate::facts::mps::Mps;
 
 const PERSISTENCE: Probe = Probe {
     name: "gpu.persistence",
@@ -169,12 +170,22 @@ pub(super) fn confidential(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn shared_use(facts: &SystemFacts<'_>) -> Option<Check> {
     of_nvidia(facts, &SHARED, false, |health| {
         let exclusive = those(facts, health, |gpu| gpu.exclusive == Some(true));
-        match (facts.mps, exclusive.is_empty()) {
-            (true, _) => SHARED.ok("an MPS daemon answers here: ranks that share a GPU run at once"),
-            (false, true) => SHARED.ok("no MPS; ranks that share a GPU take turns"),
-            (false, false) => SHARED.remark(
+        match (&facts.mps, exclusive.is_empty()) {
+            (Mps::Runs, _) => SHARED.ok("an MPS daemon runs here: ranks that share a GPU run at once"),
+            (Mps::Unknown(folder), _) => SHARED.unknown(
+                format!("an MPS pipe is in {folder}; whether its daemon runs is not shown here"),
+                "the user who started it (`echo get_server_list | nvidia-cuda-mps-control`)",
+            ),
+            (Mps::LeftOver(folder), true) => SHARED.remark(
                 format!(
-                    "only one process at a time may use {} (compute mode), and no MPS daemon answers",
+                    "files of an MPS daemon that has ended are left over in {folder}; ranks that share a GPU take turns"
+                ),
+                format!("start nvidia-cuda-mps-control -d, or remove {folder}"),
+            ),
+            (Mps::Absent, true) => SHARED.ok("no MPS; ranks that share a GPU take turns"),
+            (Mps::Absent | Mps::LeftOver(_), false) => SHARED.remark(
+                format!(
+                    "only one process at a time may use {} (compute mode), and no MPS daemon runs",
                     listed(&exclusive)
                 ),
                 "start nvidia-cuda-mps-control -d, or as root: nvidia-smi -c DEFAULT",

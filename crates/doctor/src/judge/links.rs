@@ -1,14 +1,16 @@
 //! Each device's own way to the host: lanes, generation, packet sizes, and the window onto its memory.
 
+use std::collections::BTreeSet;
+
 use report::doctor::{Check, Part};
 use stats::units::{counted, rounded_size};
 use topo::gpu_class::AMD;
 
 use super::probe::{Probe, listed};
 use super::{NVML, ROOT};
-use crate::facts::SystemFacts;
 use crate::facts::config_space::{ConfigField, Express};
 use crate::facts::pci::{PciDevice, PciDeviceKind};
+use crate::facts::{MachineKind, SystemFacts};
 
 const LINK: Probe = Probe {
     name: "pcie.link",
@@ -34,6 +36,9 @@ const WINDOW: Probe = Probe {
 /// Reads of less than this at once leave a link idle between them, bytes.
 const LEAST_READ: u32 = 256;
 
+/// Whose end of a link it is that a guest's hypervisor makes up.
+const FORGED: &str = "the port above it is the hypervisor's";
+
 pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
     let linked: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.link.is_some()).collect();
     if linked.is_empty() {
@@ -46,39 +51,95 @@ pub(super) fn link(facts: &SystemFacts<'_>) -> Option<Check> {
             _ => LINK.open(format!("PCIe link of {} unknown: not in sysfs", listed(&names)), super::HOST),
         };
     }
-    let slow: Vec<String> = linked.iter().filter_map(|device| slower(device)).collect();
+
+    let of = |kind: fn(&LinkState) -> bool| -> Vec<String> {
+        let states = linked.iter().map(|device| link_state(facts, device));
+        states.filter(kind).filter_map(LinkState::into_words).collect()
+    };
+    let slow = of(|state| matches!(state, LinkState::Slow(_)));
     if !slow.is_empty() {
-        let change = "reseat the device or its riser, or move it to a slot of its width; then `numabench matrix` shows what it carries";
+        let change = "reseat the device or its riser, or move it to a slot of its width and generation; then `numabench matrix` shows what it carries";
         return LINK.costs(slow.join("; "), change);
     }
+    let unknown = of(|state| matches!(state, LinkState::Unknown(_)));
+    if !unknown.is_empty() {
+        let who = if facts.is_virtual() { super::HOST } else { ROOT };
+        return LINK.open(listed(&unknown), who);
+    }
+    let limited = of(|state| matches!(state, LinkState::LimitedByMachine(_)));
+    if !limited.is_empty() {
+        let change = "nothing here, unless the firmware holds the slots to a lower generation; `numabench matrix` shows what they carry";
+        return LINK.remark(limited.join("; "), change);
+    }
+
+    let generations = linked.iter().filter_map(|device| device.link.as_ref()?.max_generation).collect::<BTreeSet<_>>();
+    let generations: Vec<String> = generations.iter().map(u8::to_string).collect();
     LINK.ok(format!(
-        "{} at the width and generation that both ends can (an idle GPU lowers its generation)",
-        counted(linked.len(), "link")
+        "{} of generation {} at both ends, at the width that both can",
+        counted(linked.len(), "link"),
+        generations.join(" and ")
     ))
 }
 
-/// How a device's link is less than both of its ends can. A GPU without work trains its link down, so that its generation now says nothing.
-fn slower(device: &PciDevice) -> Option<String> {
-    let link = device.link.as_ref()?;
-    let (above_generation, above_width) = device.above;
+/// How a device's link is, against what both of its ends can.
+enum LinkState {
+    /// As it should be.
+    Full,
+    /// Less than both ends can, or in a slot that is less than others of the machine.
+    Slow(String),
+    /// Less than the device can, in a machine that has no better slot.
+    LimitedByMachine(String),
+    /// One end is not known.
+    Unknown(String),
+}
+
+impl LinkState {
+    fn into_words(self) -> Option<String> {
+        match self {
+            Self::Full => None,
+            Self::Slow(words) | Self::LimitedByMachine(words) | Self::Unknown(words) => Some(words),
+        }
+    }
+}
+
+/// The state of a device's link. A GPU without work trains its link down, so that the generation of now says nothing of a GPU: what counts is what both
+/// ends can. In a guest the device's own end alone is real.
+fn link_state(facts: &SystemFacts<'_>, device: &PciDevice) -> LinkState {
+    let Some(link) = &device.link else { return LinkState::Full };
+    let (above_generation, above_width) =
+        if facts.platform() == MachineKind::Physical { device.above } else { (None, None) };
     let least = |own: Option<u8>, above: Option<u8>| own.into_iter().chain(above).min();
     let (width, generation) = (least(link.max_width, above_width), least(link.max_generation, above_generation));
+    let name = &device.name;
+
     if let (Some(now), Some(most)) = (link.width, width)
         && now < most
     {
-        return Some(format!("{}: x{now}, and both ends can x{most}", device.name));
+        return LinkState::Slow(format!("{name}: x{now}, and both ends can x{most}"));
     }
     if let (Some(now), Some(most), PciDeviceKind::Adapter) = (link.generation, generation, device.kind)
         && now < most
     {
-        return Some(format!("{}: generation {now}, and both ends can {most}", device.name));
+        return LinkState::Slow(format!("{name}: generation {now}, and both ends can {most}"));
     }
     if let (Some(own), Some(above)) = (link.max_width, above_width)
         && above < own
     {
-        return Some(format!("{}: can x{own}, in a slot of x{above}", device.name));
+        return LinkState::Slow(format!("{name}: can x{own}, in a slot of x{above}"));
     }
-    None
+    match (link.max_generation, above_generation) {
+        (Some(own), Some(above)) if above < own => {
+            let words = format!("{name}: can generation {own}, in a slot of generation {above}");
+            let has_better = facts.best_port_generation.is_some_and(|best| best > above);
+            if has_better { LinkState::Slow(words) } else { LinkState::LimitedByMachine(words) }
+        }
+        (Some(_), Some(_)) => LinkState::Full,
+        (own, _) if facts.is_virtual() => {
+            let own = own.map_or_else(|| "unknown".to_owned(), |own| own.to_string());
+            LinkState::Unknown(format!("{name}: generation {own} at its own end, and {FORGED}"))
+        }
+        _ => LinkState::Unknown(format!("{name}: what the slot can is not shown")),
+    }
 }
 
 pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
@@ -88,11 +149,20 @@ pub(super) fn payload(facts: &SystemFacts<'_>) -> Option<Check> {
     let with_path: Vec<(&PciDevice, Vec<ConfigField<Express>>)> =
         facts.devices.iter().map(|device| (device, express(device))).filter(|(_, path)| !path.is_empty()).collect();
     if with_path.is_empty() {
-        return None;
+        return (!facts.devices.is_empty() && !facts.cpu.is_shown)
+            .then(|| PAYLOAD.open("packet sizes are not shown here (/sys)", ROOT))
+            .flatten();
     }
     // What a guest reads there is its own hypervisor's and not the device's (the kernel's drivers/vfio/pci/vfio_pci_config.c).
-    if facts.is_virtual() {
-        return PAYLOAD.open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
+    match facts.platform() {
+        MachineKind::Physical => {}
+        MachineKind::Virtual => {
+            return PAYLOAD.open("a virtual machine is shown packet sizes that are not the device's", super::HOST);
+        }
+        MachineKind::Unknown => {
+            let seen = "whether this is a virtual machine, which is shown packet sizes of its own, is not known";
+            return PAYLOAD.open(seen, super::HOST);
+        }
     }
     if with_path.iter().all(|(_, path)| path[0] == ConfigField::Hidden) {
         return PAYLOAD.open("the kernel shows an ordinary user no packet sizes", ROOT);
@@ -128,7 +198,10 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
         Some((device.name.clone(), device.window_bytes?, memory))
     };
     let windows: Vec<(String, u64, Option<u64>)> = gpus.iter().filter_map(shown).collect();
-    let (_, first, _) = windows.first()?;
+    let Some((_, first, _)) = windows.first() else {
+        let is_hidden = !gpus.is_empty() && !facts.cpu.is_shown;
+        return is_hidden.then(|| WINDOW.open("windows of GPUs are not shown here (/sys)", ROOT)).flatten();
+    };
     // NVML leaves out of a GPU's memory what its driver keeps: a window of the memory's size is never smaller than what it says.
     let small = |(_, window, memory): &&(String, u64, Option<u64>)| memory.is_some_and(|memory| *window < memory);
     let small: Vec<String> =
@@ -136,7 +209,7 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
     if windows.iter().all(|(_, _, memory)| memory.is_none()) {
         let who = if facts.nvidia.is_some() { NVML } else { ROOT };
         return WINDOW
-            .unknown(format!("windows of {}; the size of the memory behind is not known", rounded_size(*first)), who);
+            .open(format!("windows of {}; the size of the memory behind is not known", rounded_size(*first)), who);
     }
     if small.is_empty() {
         return WINDOW.ok(format!("the bus shows the whole memory of {}", counted(windows.len(), "GPU")));
@@ -144,7 +217,7 @@ pub(super) fn window(facts: &SystemFacts<'_>) -> Option<Check> {
     let seen = format!("the bus shows a part of the memory: {}", listed(&small));
     let change = "switch on Resizable BAR and Above 4G Decoding in the firmware";
     // Only adapters and copies between GPUs over PCIe go through the window.
-    if facts.adapters.rdma.is_empty() && gpus.len() < 2 {
+    if facts.adapters.names().is_empty() && gpus.len() < 2 {
         WINDOW.remark(seen, change)
     } else {
         WINDOW.costs(seen, change)

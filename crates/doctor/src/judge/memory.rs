@@ -3,6 +3,7 @@
 use report::doctor::{Check, Part};
 use stats::units::rounded_size;
 
+use super::UNREADABLE;
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
 use crate::facts::memory::Shm;
@@ -32,7 +33,7 @@ const MEMLOCK: Probe = Probe {
     name: "memory.memlock",
     part: Part::Memory,
     why: "network adapters lock the memory that they read and write: beyond the limit messages are copied, or fail",
-    source: "getrlimit(2), RLIMIT_MEMLOCK; Open MPI, OpenFabrics FAQ; NCCL user guide, Runtime and MPI issues (Docker)",
+    source: "getrlimit(2), RLIMIT_MEMLOCK; capabilities(7), CAP_IPC_LOCK; Open MPI, OpenFabrics FAQ; NCCL user guide, Runtime and MPI issues (Docker)",
 };
 
 const SHM: Probe = Probe {
@@ -65,15 +66,12 @@ const SWAP_SHARE: u64 = 100;
 /// From here on a reserve of huge pages that nobody uses counts, of a node's memory.
 const HUGE_SHARE: u64 = 10;
 
-/// Who knows a file of the kernel that cannot be read here.
-const UNREADABLE: &str = "a user outside of this container";
-
 pub(super) fn numa_balancing(facts: &SystemFacts<'_>) -> Option<Check> {
     let Some(value) = facts.probe("kernel.numa_balancing") else {
-        return if facts.survey.topology.machine_has_one_node() {
-            None
-        } else {
-            BALANCING.open("/proc/sys/kernel/numa_balancing cannot be read", UNREADABLE)
+        return match (facts.memory.shows_settings, facts.survey.topology.machine_has_one_node()) {
+            (true, _) => BALANCING.ok("not in this kernel"),
+            (false, true) => BALANCING.ok("there is one NUMA node"),
+            (false, false) => BALANCING.open("/proc/sys/kernel/numa_balancing cannot be read", UNREADABLE),
         };
     };
     match (value.as_str(), facts.survey.topology.machine_has_one_node()) {
@@ -89,7 +87,7 @@ pub(super) fn transparent_huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
             THP.costs("never", "as root: echo madvise >/sys/kernel/mm/transparent_hugepage/enabled (or always)")
         }
         Some(mode) => THP.ok(mode),
-        None => THP.unknown("/sys/kernel/mm/transparent_hugepage cannot be read", UNREADABLE),
+        None => THP.open("/sys/kernel/mm/transparent_hugepage cannot be read", UNREADABLE),
     }
 }
 
@@ -100,27 +98,37 @@ pub(super) fn zone_reclaim(facts: &SystemFacts<'_>) -> Option<Check> {
             RECLAIM.ok(format!("{mode}; there is one NUMA node"))
         }
         Some(mode) => RECLAIM.remark(format!("on ({mode})"), "as root: sysctl -w vm.zone_reclaim_mode=0"),
-        None => None,
+        // A kernel without NUMA has none.
+        None if facts.memory.shows_settings => None,
+        None => RECLAIM.unknown("/proc/sys/vm/zone_reclaim_mode cannot be read", UNREADABLE),
     }
 }
 
 pub(super) fn memlock(facts: &SystemFacts<'_>) -> Option<Check> {
-    let limit = facts.probe("limits.memlock_soft_bytes")?;
+    let Some(limit) = facts.probe("limits.memlock_soft_bytes") else {
+        return MEMLOCK.open("/proc/self/limits cannot be read", UNREADABLE);
+    };
     let Ok(bytes) = limit.parse::<u64>() else { return MEMLOCK.ok("unlimited") };
     let size = rounded_size(bytes);
     if bytes >= LEAST_MEMLOCK {
         return MEMLOCK.ok(size);
     }
     let change = "raise memlock to unlimited: in the job manager's unit (LimitMEMLOCK=infinity), in /etc/security/limits.conf, or with the container's --ulimit";
-    if facts.adapters.rdma.is_empty() {
-        return MEMLOCK.ok(format!("{size}; no adapter here locks memory"));
+    let names = facts.adapters.names();
+    match (&facts.adapters.rdma, facts.memory.may_lock) {
+        (_, Some(true)) => MEMLOCK.ok(format!("{size}, and this process may lock more (CAP_IPC_LOCK)")),
+        (None, _) => {
+            MEMLOCK.open(format!("{size}; whether adapters lock memory is not shown here (/sys/class)"), UNREADABLE)
+        }
+        (Some(_), _) if names.is_empty() => MEMLOCK.ok(format!("{size}; no adapter here locks memory")),
+        (Some(_), None) => MEMLOCK.open(format!("{size}; this process's capabilities are not shown"), UNREADABLE),
+        (Some(_), Some(false)) => MEMLOCK.costs(format!("{size}, with {} here", listed(&names)), change),
     }
-    MEMLOCK.costs(format!("{size}, with {} here", listed(&facts.adapters.rdma)), change)
 }
 
 pub(super) fn shm(facts: &SystemFacts<'_>) -> Option<Check> {
     match (&facts.memory.shm, facts.memory.total_bytes) {
-        (Shm::Unknown, _) => SHM.unknown("the list of mounts cannot be read", UNREADABLE),
+        (Shm::Unknown, _) => SHM.open("the list of mounts cannot be read", UNREADABLE),
         (Shm::Missing, _) => SHM.costs(
             "nothing is mounted at /dev/shm",
             "mount a tmpfs there; in a container use --ipc=host or --shm-size",
@@ -137,7 +145,9 @@ pub(super) fn shm(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn swap(facts: &SystemFacts<'_>) -> Option<Check> {
-    let (all, used) = (facts.memory.swap_bytes?, facts.memory.swap_used_bytes?);
+    let (Some(all), Some(used)) = (facts.memory.swap_bytes, facts.memory.swap_used_bytes) else {
+        return SWAP.open("/proc/meminfo cannot be read", UNREADABLE);
+    };
     if all == 0 {
         return SWAP.ok("none");
     }
@@ -164,7 +174,8 @@ pub(super) fn huge_pages(facts: &SystemFacts<'_>) -> Option<Check> {
     }
     let total: u64 = pages.iter().map(|one| one.total.saturating_mul(one.page_bytes)).sum();
     match (pages.is_empty(), idle.is_empty(), total) {
-        (true, ..) => None,
+        (true, ..) if facts.cpu.is_shown => None,
+        (true, ..) => HUGE.unknown("huge pages are not shown here (/sys)", UNREADABLE),
         (_, false, _) => HUGE.remark(
             format!("reserved and unused: {}", listed(&idle)),
             "as root, a node: echo 0 >/sys/devices/system/node/nodeN/hugepages/hugepages-SIZE/nr_hugepages, unless a program needs them",

@@ -6,6 +6,7 @@
 mod adapters;
 mod container;
 mod cores;
+mod gpu_memory_nodes;
 mod gpus;
 mod links;
 mod memory;
@@ -27,9 +28,12 @@ const HOST: &str = "the administrator of the virtual machine's host";
 /// Who knows what NVML would say.
 const NVML: &str = "NVIDIA's libnvidia-ml.so.1 (nvidia-smi -q)";
 
+/// Who knows a file of the kernel that cannot be read here.
+const UNREADABLE: &str = "a user outside of this container";
+
 /// Every check that applies here, part by part.
 pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
-    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 41] = [
+    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 42] = [
         peers::acs,
         peers::iommu,
         links::link,
@@ -40,6 +44,7 @@ pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
         nodes::gpu_locality,
         nodes::grace_mode,
         nodes::without_cpus,
+        gpu_memory_nodes::host_use,
         memory::numa_balancing,
         memory::transparent_huge_pages,
         memory::zone_reclaim,

@@ -4,11 +4,11 @@ use report::doctor::{Check, Part};
 use stats::IdSet;
 use stats::units::counted;
 use topo::coherence::Coherence;
-use topo::model::{NodeKind, Rung, Topology};
+use topo::model::{NodeKind, Rung, Topology, TopologySource};
 
-use super::HOST;
 use super::probe::{Probe, listed};
-use crate::facts::SystemFacts;
+use super::{HOST, UNREADABLE};
+use crate::facts::{MachineKind, SystemFacts};
 
 const PER_PACKAGE: Probe = Probe {
     name: "memory.nodes-per-package",
@@ -59,12 +59,20 @@ pub(super) fn nodes_per_package(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let counts: Vec<usize> = topology.packages.iter().map(|package| nodes_of(topology, &package.pus)).collect();
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
-    if facts.is_virtual() {
-        let seen = format!(
-            "{} a package in this virtual machine; what they are on its host cannot be seen",
-            counted(most, "NUMA node")
-        );
-        return PER_PACKAGE.open(seen, HOST);
+    if !facts.cpu.is_shown {
+        return PER_PACKAGE.open("NUMA nodes are not shown here (/sys)", UNREADABLE);
+    }
+    let shown = counted(most, "NUMA node");
+    match facts.platform() {
+        MachineKind::Physical => {}
+        MachineKind::Virtual => {
+            let seen = format!("{shown} a package in this virtual machine; what they are on its host cannot be seen");
+            return PER_PACKAGE.open(seen, HOST);
+        }
+        MachineKind::Unknown => {
+            let seen = format!("{shown} a package; whether this is a virtual machine is not shown");
+            return PER_PACKAGE.open(seen, HOST);
+        }
     }
     if least != most {
         let seen = format!("packages have between {least} and {most} NUMA nodes with memory");
@@ -110,7 +118,10 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
         .collect();
     let mode = topology.memory_mode(gpu)?;
     if nodes.is_empty() {
-        return GRACE.ok(mode);
+        return match topology.source {
+            TopologySource::ThisSystem => GRACE.ok(mode),
+            TopologySource::XmlFile { .. } => GRACE.unknown(mode, "`numabench topo` on that machine"),
+        };
     }
     GRACE.remark(
         format!("{mode}; this process may allocate on GPU memory nodes {nodes}"),
@@ -120,6 +131,9 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
 
 pub(super) fn without_cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
+    if !facts.cpu.is_shown {
+        return CPULESS.open("NUMA nodes are not shown here (/sys)", UNREADABLE);
+    }
     let with = |kind: NodeKind, allowed: bool| -> IdSet {
         let wanted = topology.nodes.iter().filter(|node| node.kind == kind && (node.allowed || !allowed));
         wanted.map(|node| node.os_index).collect()

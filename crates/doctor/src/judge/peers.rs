@@ -6,9 +6,9 @@ use stats::units::counted;
 use super::gpus::of_nvidia;
 use super::probe::{Probe, listed};
 use super::{HOST, NVML, ROOT};
-use crate::facts::SystemFacts;
 use crate::facts::config_space::{ConfigField, REDIRECTS};
 use crate::facts::pci::{PciDevice, PciDeviceKind, Port};
+use crate::facts::{Architecture, MachineKind, SystemFacts};
 
 const ACS: Probe = Probe {
     name: "pcie.acs",
@@ -21,7 +21,7 @@ const IOMMU: Probe = Probe {
     name: "pcie.iommu",
     part: Part::Pcie,
     why: "translation sends copies between devices to the CPU, and costs small copies a look-up each",
-    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups",
+    source: "NCCL user guide, GPU troubleshooting (PCI Access Control Services); kernel, ABI/testing/sysfs-kernel-iommu_groups, kernel-parameters (iommu.passthrough, iommu)",
 };
 
 const PEER_ACCESS: Probe = Probe {
@@ -97,16 +97,25 @@ pub(super) fn iommu(facts: &SystemFacts<'_>) -> Option<Check> {
     let translated: Vec<&str> = facts.devices.iter().filter(translated).map(|device| device.name.as_str()).collect();
     if !translated.is_empty() {
         let seen = format!("addresses of {} are translated{options}", listed(&translated));
-        let change =
-            "boot with iommu=pt (on Intel intel_iommu=on iommu=pt), or switch the IOMMU off where no guest needs it";
+        let change = match facts.architecture {
+            Architecture::X86 => {
+                "boot with iommu=pt (on Intel intel_iommu=on iommu=pt), or switch the IOMMU off where no guest needs it"
+            }
+            // The SMMU itself stays on: coherent GPUs (Grace) have their addresses translated by it.
+            Architecture::Arm => "boot with iommu.passthrough=1",
+            Architecture::Other => "let the kernel pass addresses through (kernel-parameters, iommu)",
+        };
         // Translation matters to what goes from device to device; alone it costs a device next to nothing.
         return if have_peers(facts) { IOMMU.costs(seen, change) } else { IOMMU.remark(seen, change) };
     }
     if !facts.iommu.is_active {
-        return if facts.is_virtual() {
-            IOMMU.open("none in this virtual machine; its host's cannot be seen", HOST)
-        } else {
-            IOMMU.ok(format!("off{options}"))
+        return match facts.platform() {
+            MachineKind::Virtual => IOMMU.open("none in this virtual machine; its host's cannot be seen", HOST),
+            _ if !facts.iommu.is_shown => IOMMU.open("whether one is on is not shown here (/sys/class)", ROOT),
+            MachineKind::Unknown => {
+                IOMMU.open(format!("none shown, and whether this is a virtual machine is not known{options}"), HOST)
+            }
+            MachineKind::Physical => IOMMU.ok(format!("off{options}")),
         };
     }
     let grouped: Vec<&PciDevice> = facts.devices.iter().filter(|device| device.group.is_some()).collect();

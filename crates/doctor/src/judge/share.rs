@@ -4,6 +4,7 @@ use report::doctor::{Check, Part};
 use stats::IdSet;
 use topo::model::{Gpu, NodeKind, Rung};
 
+use super::UNREADABLE;
 use super::probe::{Probe, listed};
 use crate::facts::SystemFacts;
 
@@ -47,6 +48,10 @@ pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let (topology, allowed) = (&facts.survey.topology, &facts.survey.topology.allowed);
     let online = topology.online_pus();
     let seen = format!("PUs {} of {}", allowed.pus, online.len());
+    if facts.survey.process.as_ref().is_some_and(|process| process.affinity.is_none()) {
+        return CPUS
+            .open("/proc/self/status cannot be read: what holds this process to its PUs is not known", UNREADABLE);
+    }
     let given = facts.survey.step.as_ref().and_then(|step| step.cpus.count);
     let usable = u32::try_from(allowed.pus.len()).unwrap_or(u32::MAX);
     match given {
@@ -64,6 +69,9 @@ pub(super) fn cpus(facts: &SystemFacts<'_>) -> Option<Check> {
 pub(super) fn memory_nodes(facts: &SystemFacts<'_>) -> Option<Check> {
     let topology = &facts.survey.topology;
     let allowed = &topology.allowed;
+    if facts.survey.process.as_ref().is_some_and(|process| process.memory_nodes.is_none()) {
+        return MEMS.open("the memory nodes of this process cannot be read (/proc/self/status)", UNREADABLE);
+    }
     let near: IdSet = topology
         .nodes
         .iter()
@@ -107,7 +115,11 @@ pub(super) fn near_gpus(facts: &SystemFacts<'_>) -> Option<Check> {
     let allowed = &facts.survey.topology.allowed;
     let known: Vec<&Gpu> = own_gpus(facts).into_iter().filter(|gpu| gpu.locality.rung != Rung::Unknown).collect();
     if known.is_empty() {
-        return None;
+        let own = own_gpus(facts);
+        let unknown = format!("locality of {} not reported", if own.len() == 1 { "its GPU" } else { "its GPUs" });
+        return (!own.is_empty())
+            .then(|| probe.open(unknown, "the platform; `numabench topo --measure` measures it"))
+            .flatten();
     }
     let is_far = |gpu: &&&Gpu| gpu.locality.all_pus().and(&allowed.pus).is_empty();
     let far: Vec<String> = known.iter().filter(is_far).map(|gpu| format!("GPU {}", gpu.index)).collect();

@@ -44,7 +44,8 @@ const SOCKETS: Probe = Probe {
 const MEND: &str = "put what `numabench place --emit gres-conf` prints into gres.conf and restart slurmd";
 /// The number of the first render node that Linux gives out.
 const FIRST_RENDER_NODE: usize = 128;
-const SITE: &str = "the site's administrators (slurm.conf cannot be read here)";
+const NOT_SHOWN: &str = "Slurm's configuration is not shown on this node";
+const SITE: &str = "the site's administrators";
 
 pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
     let slurm = facts.slurm.as_ref()?;
@@ -53,7 +54,7 @@ pub(super) fn gres_cores(facts: &SystemFacts<'_>) -> Option<Check> {
         return None;
     }
     if slurm.folder.is_none() {
-        return GRES.open("Slurm's configuration is not shown on this node", SITE);
+        return GRES.open(NOT_SHOWN, SITE);
     }
     let Some(text) = &slurm.gres else {
         let counted = slurm.parameters.get("grestypes").is_some_and(|types| types.contains("gpu"));
@@ -137,8 +138,14 @@ fn gpu_of<'f>(facts: &'f SystemFacts<'_>, at: usize, listed: &GresGpu) -> Option
 }
 
 pub(super) fn binding(facts: &SystemFacts<'_>) -> Option<Check> {
-    let slurm = read(facts)?;
-    let plugins = slurm.parameters.get("taskplugin").map_or("none", String::as_str);
+    facts.slurm.as_ref()?;
+    let Some(slurm) = read(facts) else { return BINDING.open(NOT_SHOWN, SITE) };
+    let plugins = slurm.parameters.get("taskplugin");
+    if plugins.is_none() && slurm.includes {
+        return BINDING
+            .open("TaskPlugin is not in slurm.conf itself; files that its Include lines name are not read", SITE);
+    }
+    let plugins = plugins.map_or("none", String::as_str);
     if ["affinity", "cgroup"].iter().any(|plugin| plugins.contains(plugin)) {
         return BINDING.ok(format!("TaskPlugin={plugins}"));
     }
@@ -154,7 +161,8 @@ fn read<'f>(facts: &'f SystemFacts<'_>) -> Option<&'f Slurm> {
 }
 
 pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
-    let slurm = read(facts)?;
+    facts.slurm.as_ref()?;
+    let Some(slurm) = read(facts) else { return CGROUP.unknown(NOT_SHOWN, SITE) };
     let value = |name: &str| Some(slurm.cgroup.as_ref()?.get(&name.to_lowercase())?.to_lowercase());
     let is_on = |name: &str| value(name).is_some_and(|value| ["yes", "true", "1"].contains(&value.as_str()));
     let mut limits = vec!["ConstrainCores"];
@@ -172,8 +180,11 @@ pub(super) fn cgroup(facts: &SystemFacts<'_>) -> Option<Check> {
 }
 
 pub(super) fn sockets(facts: &SystemFacts<'_>) -> Option<Check> {
-    let slurm = read(facts)?;
+    facts.slurm.as_ref()?;
     let wanted = socket(&facts.survey.topology);
+    let Some(slurm) = read(facts) else {
+        return wanted.and_then(|_| SOCKETS.unknown(NOT_SHOWN, SITE));
+    };
     let set = slurm.parameters.get("slurmdparameters").map_or("", String::as_str).to_lowercase();
     match wanted {
         None => None,

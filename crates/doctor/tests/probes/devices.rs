@@ -6,6 +6,12 @@ use topo::model::Rung;
 use crate::node::{DEVICE, SWITCH_PORT, SWITCHES, config, folders, set};
 use crate::{Case, Is, Outcome, tried};
 
+/// A driver that does not answer.
+fn silent(node: &mut crate::node::Node) -> std::io::Result<()> {
+    node.nvidia = Some(Err("none".to_owned()));
+    Ok(())
+}
+
 /// Bridges links and what lies between devices.
 pub const PATHS: &[Case] = &[
     ("pcie.acs", Is::Well, "3 switch ports", |_| Ok(())),
@@ -40,6 +46,30 @@ pub const PATHS: &[Case] = &[
     ("pcie.iommu", Is::Well, "off", |node| {
         (0..3).try_for_each(|at| node.gone(&format!("{}/iommu_group", folders(at).1)))?;
         node.gone("/sys/class/iommu")
+    }),
+    // Grace's SMMU: the options of x86 mean nothing to it.
+    ("pcie.iommu", Is::Costly, "GPU 0", |node| {
+        node.file("/proc/sys/kernel/arch", "aarch64\n")?;
+        node.file("/sys/kernel/iommu_groups/10/type", "DMA-FQ\n")
+    }),
+    ("pcie.iommu", Is::Open, "not shown", |node| node.gone("/sys")),
+    ("pcie.link", Is::Well, "generation 5", |_| Ok(())),
+    // A GPU of generation 5 in a slot that can 3, of a machine with slots of 5.
+    ("pcie.link", Is::Costly, "GPU 0: can generation 5, in a slot of generation 3", |node| {
+        node.survey.topology.gpus[0].link.as_mut().expect("a link").generation = Some(1);
+        node.file(&format!("{}/max_link_speed", folders(0).0), "8.0 GT/s PCIe\n")
+    }),
+    // The same where no slot of the machine can more: nothing that a setting changes.
+    ("pcie.link", Is::Odd, "generation 3", |node| {
+        (0..3).try_for_each(|at| node.file(&format!("{}/max_link_speed", folders(at).0), "8.0 GT/s PCIe\n"))?;
+        node.survey.nics[0].link.as_mut().expect("a link").generation = Some(3);
+        Ok(())
+    }),
+    // In a guest the port above is the hypervisor's, whatever slot the device is in.
+    ("pcie.link", Is::Open, "hypervisor's", |node| {
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")?;
+        node.file(&format!("{}/max_link_speed", folders(0).0), "2.5 GT/s PCIe\n")?;
+        node.file(&format!("{}/max_link_width", folders(0).0), "1\n")
     }),
     ("pcie.link", Is::Costly, "GPU 1: x8", |node| {
         node.survey.topology.gpus[1].link.as_mut().expect("a link").width = Some(8);
@@ -79,10 +109,12 @@ pub const PATHS: &[Case] = &[
     ("pcie.bar", Is::Costly, "GPU 0: 256", |node| {
         node.file(&format!("{}/resource", folders(0).1), "0x00000000e0000000 0x00000000efffffff 0x000000000014220c\n")
     }),
-    ("pcie.bar", Is::Unknown, "128", |node| {
+    ("pcie.bar", Is::Open, "128", |node| {
         node.nvidia = Some(Err("none".to_owned()));
         Ok(())
     }),
+    ("pcie.peer-access", Is::Open, "none", silent),
+    ("pcie.payload", Is::Open, "not shown", |node| node.gone("/sys")),
     ("pcie.peer-access", Is::Well, "all 1 pairs", |_| Ok(())),
     ("pcie.peer-access", Is::Costly, "ChipsetNotSupported", |node| {
         node.health().peers[0].refused = Some("ChipsetNotSupported".to_owned());
@@ -147,10 +179,37 @@ pub const DRIVER: &[Case] = &[
         node.health().gpus[0].exclusive = Some(true);
         Ok(())
     }),
-    ("gpu.sharing", Is::Well, "MPS daemon answers", |node| {
+    // The daemon's own files, and the process that they name.
+    ("gpu.sharing", Is::Well, "an MPS daemon runs here", |node| {
         node.health().gpus[0].exclusive = Some(true);
-        node.file("/tmp/nvidia-mps/control", "")
+        node.file("/tmp/nvidia-mps/control", "")?;
+        node.file("/proc/4711/comm", "nvidia-cuda-mps\n")?;
+        node.file("/tmp/nvidia-mps/nvidia-cuda-mps-control.pid", "4711\n")
     }),
+    // A container with a process table of its own, to which the folder and the network namespace are lent.
+    ("gpu.sharing", Is::Well, "an MPS daemon runs here", |node| {
+        node.file("/tmp/nvidia-mps/control", "")?;
+        node.gone("/proc/2/comm")?;
+        let head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
+        let line = "0000000000000000: 00000002 00000000 00010000 0001 01 31337 /tmp/nvidia-mps/control\n";
+        node.file("/proc/net/unix", &format!("{head}{line}"))
+    }),
+    // What a daemon that was killed leaves behind.
+    ("gpu.sharing", Is::Odd, "left over", |node| {
+        node.file("/tmp/nvidia-mps/control", "")?;
+        node.file("/tmp/nvidia-mps/nvidia-cuda-mps-control.pid", "4711\n")
+    }),
+    ("gpu.sharing", Is::Unknown, "whether its daemon runs", |node| {
+        node.file("/tmp/nvidia-mps/control", "")?;
+        node.gone("/proc")
+    }),
+    ("gpu.mig", Is::Unknown, "none", silent),
+    ("gpu.ecc", Is::Unknown, "none", silent),
+    ("gpu.repairs", Is::Unknown, "none", silent),
+    ("gpu.confidential", Is::Open, "none", silent),
+    ("gpu.fabric", Is::Open, "none", silent),
+    ("gpu.power", Is::Unknown, "none", silent),
+    ("gpu.processes", Is::Open, "none", silent),
     ("gpu.fabric", Is::Costly, "GPU 1", |node| {
         node.health().gpus[1].fabric = Some(FabricState::NotJoined);
         Ok(())
@@ -174,6 +233,27 @@ pub const DRIVER: &[Case] = &[
         node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
     }),
     ("gpu.adapter-access", Is::Gone, "", |node| node.gone("/sys/class/infiniband")),
+    ("gpu.adapter-access", Is::Open, "not shown", |node| node.gone("/sys")),
+    ("gpu.adapter-access", Is::Open, "not shown", |node| {
+        node.gone("/sys/module/nvidia_peermem")?;
+        node.gone("/proc/driver")
+    }),
+    // Slingshot: its driver takes the GPU's pages itself (HPE Slingshot Host Software, CXI core driver).
+    ("gpu.adapter-access", Is::Well, "cxi0", |node| {
+        closed_driver(node)?;
+        node.gone("/sys/class/infiniband")?;
+        node.file("/sys/class/cxi/cxi0/device/uevent", "DRIVER=cxi_ss1\n")
+    }),
+    // EFA says of itself whether it does.
+    ("gpu.adapter-access", Is::Well, "rdmap16s27", |node| efa(node, "device/p2p", "NVIDIA\n")),
+    ("gpu.adapter-access", Is::Well, "rdmap16s27", |node| efa(node, "device/gdr", "1\n")),
+    ("gpu.adapter-access", Is::Open, "rdmap16s27", |node| efa(node, "node_type", "4: usNIC UDP\n")),
+    // A driver that nobody here knows.
+    ("gpu.adapter-access", Is::Open, "xyz0", |node| {
+        closed_driver(node)?;
+        node.gone("/sys/class/infiniband")?;
+        node.file("/sys/class/infiniband/xyz0/device/uevent", "DRIVER=xyz\n")
+    }),
     ("memory.gpu-locality", Is::Open, "GPU 0", |node| {
         node.survey.topology.gpus[0].locality.rung = Rung::Unknown;
         Ok(())
@@ -187,6 +267,20 @@ pub const DRIVER: &[Case] = &[
 #[test]
 fn what_the_driver_says_of_gpus() -> Outcome {
     tried(DRIVER)
+}
+
+/// A node whose driver hands out no DMA-BUF, and without a module for it.
+fn closed_driver(node: &crate::node::Node) -> std::io::Result<()> {
+    node.gone("/sys/module/nvidia_peermem")?;
+    node.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.86.10\n")
+}
+
+/// A node of that kind with an adapter of Amazon's, of which one file says something.
+fn efa(node: &crate::node::Node, file: &str, text: &str) -> std::io::Result<()> {
+    closed_driver(node)?;
+    node.gone("/sys/class/infiniband")?;
+    node.file("/sys/class/infiniband/rdmap16s27/device/uevent", "DRIVER=efa\nPCI_CLASS=20000\n")?;
+    node.file(&format!("/sys/class/infiniband/rdmap16s27/{file}"), text)
 }
 
 /// A node with AMD GPUs.

@@ -1,10 +1,8 @@
 //! Slurm's configuration and steps, and Kubernetes pods.
 
-use topo::Cgroup;
-use topo::process::{MemoryPolicy, PolicyMode, ProcessBinding};
 use topo::step::{GpuShare, Step, StepShare};
 
-use crate::node::{Node, set};
+use crate::node::{Node, process, set};
 use crate::{Case, Is, Outcome, tried};
 
 const GRES: &str = "/etc/slurm/gres.conf";
@@ -28,24 +26,16 @@ fn step(node: &mut Node, count: u32, usable: &str) {
 
 /// A pod whose cgroup has these PUs.
 fn pod(node: &mut Node, pus: &str) -> std::io::Result<()> {
-    let cgroup = Cgroup {
-        pus: Some(set(pus)),
-        nodes: None,
-        source: None,
-        reason: None,
-        memory_bytes: None,
-        memory_source: None,
-    };
-    let policy = MemoryPolicy {
-        mode: Some(PolicyMode::Default),
-        nodes: set(""),
-        flags: None,
-        source: String::new(),
-        reason: None,
-    };
-    node.survey.process = Some(ProcessBinding { affinity: None, memory_nodes: None, policy, cgroup });
+    node.survey.process = Some(process());
+    node.survey.process.as_mut().expect("a process").cgroup.pus = Some(set(pus));
     node.survey.topology.allowed.pus = set(pus).and(&node.survey.topology.allowed.pus);
     node.file("/proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope\n")
+}
+
+/// A job on a node that does not show Slurm's files.
+fn hidden(node: &mut Node) -> std::io::Result<()> {
+    node.variables.insert("SLURM_JOB_ID", "7".to_owned());
+    node.gone("/etc/slurm")
 }
 
 /// What slurms files say of gpu cores.
@@ -69,6 +59,16 @@ pub const FILES: &[Case] = &[
     ("slurm.gres-cores", Is::Open, "not shown", |node| {
         node.variables.insert("SLURM_JOB_ID", "7".to_owned());
         node.gone("/etc/slurm")
+    }),
+    ("slurm.binding", Is::Open, "not shown", hidden),
+    // What an included file sets is not known here.
+    ("slurm.binding", Is::Open, "Include", |node| {
+        node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nInclude /etc/slurm/plugins.conf\n")
+    }),
+    ("slurm.cgroup", Is::Unknown, "not shown", hidden),
+    ("slurm.sockets", Is::Unknown, "not shown", |node| {
+        finer(node)?;
+        hidden(node)
     }),
     ("slurm.binding", Is::Costly, "task/none", |node| {
         node.file("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/none\n")
@@ -108,6 +108,14 @@ pub const STEPS: &[Case] = &[
         step(node, 8, "0-7");
         Ok(())
     }),
+    ("slurm.step-gpus", Is::Open, "not reported", |node| {
+        step(node, 8, "8-15");
+        crate::system::nothing_local(node)
+    }),
+    ("cpu.cpuset", Is::Open, "cannot be read", |node| {
+        node.survey.process.as_mut().expect("a process").affinity = None;
+        Ok(())
+    }),
     ("cpu.cpuset", Is::Well, "PUs 8-15 of 16", |node| {
         step(node, 8, "8-15");
         Ok(())
@@ -133,6 +141,10 @@ pub const PODS: &[Case] = &[
         Ok(())
     }),
     ("kubernetes.near-gpus", Is::Well, "each of its GPUs", |node| pod(node, "0-15")),
+    ("kubernetes.near-gpus", Is::Open, "not reported", |node| {
+        crate::system::nothing_local(node)?;
+        pod(node, "0-15")
+    }),
     ("kubernetes.near-gpus", Is::Costly, "GPU 0", |node| {
         node.survey.topology.allowed.not_in_cgroup_pus = set("0-7");
         pod(node, "8-15")

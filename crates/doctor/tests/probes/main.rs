@@ -1,8 +1,10 @@
 //! Every check on a node where it is right and on one where it is wrong: `node` is right in all of them, and each case changes one thing of it.
 //!
-//! * `devices` PCIe, GPUs and adapters; `system` memory, cores, containers; `jobs` Slurm and Kubernetes.
+//! * `devices` PCIe, GPUs and adapters; `gpu_memory` what the host keeps in GPUs' memory; `system` memory, cores,
+//!   containers; `jobs` Slurm and Kubernetes.
 
 mod devices;
+mod gpu_memory;
 mod jobs;
 mod node;
 mod system;
@@ -56,15 +58,22 @@ fn how(node: &Node, name: &str) -> (Is, String) {
 
 /// Each case on a node of its own. Where the change is not to the check's liking, the check was in order before.
 fn tried(cases: &[Case]) -> Outcome {
+    let mut failures = Vec::new();
+
     for (at, (name, is, word, change)) in cases.iter().enumerate() {
         let mut node = Node::right()?;
         let before = how(&node, name);
         change(&mut node)?;
         let (now, seen) = how(&node, name);
-        assert_eq!(now, *is, "case {at}, {name}: {seen}");
-        assert!(seen.contains(word), "case {at}, {name}: {seen}");
-        assert!(before.0 == Is::Gone || before.0 == Is::Well || before.0 == Is::Odd, "{name} before: {before:?}");
+        if now != *is || !seen.contains(word) {
+            failures.push(format!("case {at}, {name}: {now:?} \"{seen}\", and not {is:?} \"{word}\""));
+        }
+        if !matches!(before.0, Is::Gone | Is::Well | Is::Odd) {
+            failures.push(format!("case {at}, {name} before: {before:?}"));
+        }
     }
+
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
     Ok(())
 }
 
@@ -87,8 +96,11 @@ fn a_node_that_is_as_it_should_be_has_nothing_that_costs_and_nothing_unknown() -
     Ok(())
 }
 
+/// The one check that nothing is wrong for: the platform reports where a GPU is, or it does not.
+const TOLD_OR_NOT: &str = "memory.gpu-locality";
+
 /// Every case of every file.
-const ALL: [&[Case]; 10] = [
+const ALL: [&[Case]; 11] = [
     devices::PATHS,
     devices::DRIVER,
     devices::AMD,
@@ -97,12 +109,13 @@ const ALL: [&[Case]; 10] = [
     jobs::PODS,
     system::MEMORY,
     system::NODES,
+    gpu_memory::GPU_NODES,
     system::CORES,
     system::CONTAINERS,
 ];
 
 #[test]
-fn every_check_has_a_node_where_it_is_right_and_one_where_it_is_wrong() -> Outcome {
+fn every_check_has_a_node_where_it_is_right_one_where_it_is_wrong_and_one_where_it_is_unknown() -> Outcome {
     // The names as they stand in the code: a check that nobody tries cannot be forgotten here.
     let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/src/judge");
     let mut names = BTreeSet::new();
@@ -115,13 +128,51 @@ fn every_check_has_a_node_where_it_is_right_and_one_where_it_is_wrong() -> Outco
         };
         names.extend(text.split('"').filter(is_name).map(str::to_owned));
     }
-    assert_eq!(names.len(), 44, "{names:?}");
+    assert_eq!(names.len(), 45, "{names:?}");
     let right = Node::right()?;
+    let mut lacking = Vec::new();
+
     for name in &names {
-        let cases = || ALL.iter().copied().flatten().filter(|(tried, ..)| tried == name);
-        let well = how(&right, name).0 == Is::Well || cases().any(|(_, is, ..)| *is == Is::Well);
-        let wrong = cases().any(|(_, is, ..)| matches!(is, Is::Costly | Is::Odd | Is::Open));
-        assert!(well && wrong, "{name}: right {well}, wrong {wrong}");
+        let has =
+            |wanted: &[Is]| ALL.iter().copied().flatten().any(|(tried, is, ..)| tried == name && wanted.contains(is));
+        if !has(&[Is::Well]) && how(&right, name).0 != Is::Well {
+            lacking.push(format!("{name}: no node where it is right"));
+        }
+        let is_told_or_not = name == TOLD_OR_NOT;
+        if !has(&[Is::Costly, Is::Odd]) && !is_told_or_not {
+            lacking.push(format!("{name}: no node where it is wrong"));
+        }
+        // What can cost is open where it is not known: an unknown setting must not end with exit code 0.
+        let unknown = if has(&[Is::Costly]) || is_told_or_not { Is::Open } else { Is::Unknown };
+        if !has(&[unknown]) {
+            lacking.push(format!("{name}: no node where it is {unknown:?}"));
+        }
+    }
+
+    assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+    Ok(())
+}
+
+/// What the judge says of the right node without some of its files: the names of its checks, and the exit code.
+fn without(folders: &[&str]) -> Result<(BTreeSet<String>, u8), Box<dyn Error>> {
+    let node = Node::right()?;
+    for folder in folders {
+        node.gone(folder)?;
+    }
+    let checks = node.checks();
+    Ok((checks.iter().map(|check| check.name.clone()).collect(), doctor::answer(&checks).exit_code))
+}
+
+#[test]
+fn a_file_system_that_is_hidden_makes_settings_unknown_and_none_vanish() -> Outcome {
+    let (all, exit_code) = without(&[])?;
+    assert_eq!(exit_code, 0);
+
+    for hidden in [&["/proc"][..], &["/sys"], &["/proc", "/sys"]] {
+        let (shown, exit_code) = without(hidden)?;
+        let vanished: Vec<_> = all.difference(&shown).collect();
+        assert!(vanished.is_empty(), "without {hidden:?}: {vanished:?}");
+        assert_eq!(exit_code, 6, "without {hidden:?}");
     }
     Ok(())
 }

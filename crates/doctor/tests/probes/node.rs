@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 use std::{fs, io};
 
 use doctor::{FactSources, SystemFacts, checks};
@@ -18,7 +19,8 @@ use topo::model::{
     Allowed, Core, Gpu, GpuName, L3, Link, Locality, NodeKind, NumaNode, Package, Pu, PuStatus, Rung, Topology,
     TopologySource,
 };
-use topo::{Nic, NicKind, Survey};
+use topo::process::{MemoryPolicy, PolicyMode, ProcessBinding};
+use topo::{Cgroup, Nic, NicKind, Survey};
 
 /// Its folder in /sys/devices, and what stands there of each device's link.
 pub const SWITCHES: [&str; 2] =
@@ -31,7 +33,7 @@ const DEVICES: [(usize, &str, &str); 3] =
 pub const DEVICE: u16 = 0;
 pub const SWITCH_PORT: u16 = 6;
 
-const FILES: [(&str, &str); 41] = [
+const FILES: [(&str, &str); 46] = [
     ("/proc/cpuinfo", "model name\t: Intel(R) Xeon(R) Platinum 8480C\nflags\t\t: fpu vme\n"),
     ("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 intel_iommu=on iommu=pt\n"),
     (
@@ -44,6 +46,10 @@ const FILES: [(&str, &str); 41] = [
     ("/proc/self/limits", "Limit  Soft Limit  Hard Limit  Units\nMax locked memory  unlimited  unlimited  bytes\n"),
     ("/proc/self/mountinfo", "29 23 0:25 / /dev/shm rw,nosuid,nodev shared:3 - tmpfs tmpfs rw,inode64\n"),
     ("/proc/self/cgroup", "0::/user.slice\n"),
+    ("/proc/self/status", "Name:\tx\nCapEff:\t0000000000000000\n"),
+    ("/proc/self/uid_map", "         0          0 4294967295\n"),
+    ("/proc/2/comm", "kthreadd\n"),
+    ("/proc/sys/kernel/arch", "x86_64\n"),
     ("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n"),
     ("/proc/irq/50/effective_affinity_list", "1\n"),
     ("/proc/irq/51/effective_affinity_list", "2\n"),
@@ -61,6 +67,7 @@ const FILES: [(&str, &str); 41] = [
     ("/sys/kernel/iommu_groups/11/type", "identity\n"),
     ("/sys/kernel/iommu_groups/12/type", "identity\n"),
     ("/sys/class/infiniband/mlx5_0/node_type", "1: CA\n"),
+    ("/sys/class/infiniband/mlx5_0/device/uevent", "DRIVER=mlx5_core\nPCI_CLASS=20700\n"),
     ("/sys/module/nvidia_peermem/version", "580.65.06\n"),
     ("/etc/slurm/slurm.conf", "GresTypes=gpu\nTaskPlugin=task/cgroup,task/affinity # both\nNodeName=n0 Gres=gpu:2\n"),
     ("/etc/slurm/cgroup.conf", "ConstrainCores=yes\nConstrainDevices=yes\n"),
@@ -211,6 +218,8 @@ impl Node {
             variable: &variable,
             nvidia: self.nvidia.clone(),
             calls: self.calls.clone(),
+            // A busy machine gives a thread its turn late.
+            patience: Duration::from_secs(30),
         };
         checks(&SystemFacts::read(asked))
     }
@@ -238,6 +247,13 @@ fn link(address: &str) -> Option<Link> {
         bytes_per_s: None,
         source: format!("sysfs of {address}"),
     })
+}
+
+/// A process that is bound to nothing.
+pub fn process() -> ProcessBinding {
+    let policy = MemoryPolicy { mode: Some(PolicyMode::Default), ..MemoryPolicy::default() };
+    let cgroup = Cgroup { pus: None, nodes: None, source: None, reason: None, memory_bytes: None, memory_source: None };
+    ProcessBinding { affinity: Some(set("0-15")), memory_nodes: Some(set("0-1")), policy, cgroup }
 }
 
 fn survey() -> Survey {
@@ -291,7 +307,7 @@ fn survey() -> Survey {
             locality: locality("0", "0-7"),
             link: link(DEVICES[1].2),
         }],
-        process: None,
+        process: Some(process()),
         step: None,
         interconnect: Interconnect { devices: Vec::new(), pairs: Vec::new(), nvlink: None, xgmi: None },
         identities: Vec::new(),

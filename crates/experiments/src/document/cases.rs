@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::{LEAST_OVERLAP, too_little_overlap};
 use pingpong::{DevicePages, ObservedPlacement, PagesPerNode, RankCase, RunState, Sample, SoFar, Trouble};
 use report::Known;
 use report::case::{self, Case, CaseStatus};
@@ -17,10 +18,8 @@ use stats::interval::median;
 use stats::stop::StopReason;
 
 use super::PingPongFacts;
+use crate::memory_range::TIMES_L3;
 use crate::settings;
-
-/// A case of which less was common to all ranks measured something else than was asked.
-const LEAST_OVERLAP: f64 = 0.95;
 
 pub(super) fn cases(facts: &PingPongFacts, state: &RunState, ranks: &[Rank], devices: &[Device]) -> Vec<Case> {
     let devices = devices.iter().map(|device| (device.id.as_str(), device)).collect();
@@ -68,7 +67,7 @@ fn document_case(
     let together = |node: u32| {
         let of_node = |values: &BTreeMap<usize, f64>| values.get(&(node as usize)).copied();
         let overlap = of_node(&overlaps);
-        let invalid = overlap.filter(|overlap| *overlap < LEAST_OVERLAP).map(too_little);
+        let invalid = overlap.filter(|overlap| *overlap < LEAST_OVERLAP).map(too_little_overlap);
         Together { overlap, start_skew_ns: of_node(&skews), invalid }
     };
     let aggregates = if at_once { NodeAggregate::of_nodes(places, &ranks, together) } else { Vec::new() };
@@ -106,12 +105,7 @@ pub(crate) fn not_simultaneous(results: &[RankCase], nodes: &[usize]) -> Option<
     let overlaps = by_node(results, nodes, |sample| sample.overlap);
     let (node, overlap) = overlaps.iter().min_by(|a, b| a.1.total_cmp(b.1)).filter(|(_, at)| **at < LEAST_OVERLAP)?;
     let of_node = if overlaps.len() > 1 { format!("node {node}: ") } else { String::new() };
-    Some(format!("{of_node}{}", too_little(*overlap)))
-}
-
-fn too_little(overlap: f64) -> String {
-    let (percent, least) = (overlap * 100.0, LEAST_OVERLAP * 100.0);
-    format!("all ranks were at work in only {percent:.1} % of the time, {least:.0} % are needed")
+    Some(format!("{of_node}{}", too_little_overlap(*overlap)))
 }
 
 /// The clock used; for a case that has no block yet, the one it would use.
@@ -144,18 +138,21 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Whether all of it fits into the cache of so many bytes, over and over: the CPU then never goes to the memory. Ranks at once may share one.
-    fn fits(self, cache_bytes: u64) -> bool {
+    /// Whether it is less than four times the cache of so many bytes: some of what the CPU moves over and
+    /// over is then in the cache. Ranks at once may share one.
+    fn is_cached(self, cache_bytes: u64) -> bool {
         let ranges = match (self.direction, self.range_bytes) {
             (Direction::H2d | Direction::D2h, None) | (Direction::Copy, Some(_)) => 2,
             (Direction::RoundTrip, None) => 3,
             (Direction::Bidirectional, None) => 4,
             (Direction::Read | Direction::Write | Direction::Load, Some(_)) => 1,
+            // What a kernel works through whose rate is that of bytes: its input and its result.
+            (Direction::Kernel, Some(_)) => 1,
             _ => return false,
         };
         let at_once = if self.order == case::Order::Simultaneous { self.ranks.max(1) as u64 } else { 1 };
         let each = self.range_bytes.unwrap_or(self.bytes);
-        each.saturating_mul(ranges).saturating_mul(at_once) <= cache_bytes
+        each.saturating_mul(ranges).saturating_mul(at_once) < cache_bytes.saturating_mul(TIMES_L3)
     }
 }
 
@@ -163,7 +160,7 @@ impl Moved {
 pub fn rank_result(verify: bool, place: &Rank, moved: Moved, result: &RankCase, device: Option<&Device>) -> RankResult {
     let rank = place.rank;
     let is_the_cpus = device.is_some_and(|device| device.kind == DeviceKind::HostMemory);
-    let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.fits(cache));
+    let is_cached = is_the_cpus && place.l3_bytes.is_some_and(|cache| moved.is_cached(cache));
     let outcome = outcome(moved.direction, result, device, is_cached);
     let seen = |seen: Option<&ObservedPlacement>| seen.map(placement_seen);
     RankResult {

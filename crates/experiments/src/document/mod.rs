@@ -123,13 +123,14 @@ pub fn build(facts: &PingPongFacts, state: &RunState, exit: Option<Exit>) -> Doc
         nodes: nodes::nodes(facts.parts),
         ranks,
         missing: missing(facts.parts, state),
-        penalties: penalties::penalties(facts, state, &cases),
+        penalties: penalties::penalties(facts, &cases),
         devices,
         cases,
         messages: messages(facts),
         ..blank("pingpong", facts.origin, verdict::state(state, exit), known)
     };
     document.rows = report::rows::rows(&document);
+    document.penalties = analysis::matrix_analysis::compared(&document, document.penalties.clone());
     document.slower_twins = analysis::slower_twins::slower_twins(&document);
     document.verdict = analysis::answer::answer(&document);
     document

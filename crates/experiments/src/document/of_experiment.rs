@@ -10,10 +10,11 @@ use report::contention::Aggregate;
 use report::device::Device;
 use report::document::{Document, Platform};
 use report::environment::Environment;
+use report::kernels::WorkUnit;
 use report::outlier_node::not_judged;
 use report::rank::Rank;
 use report::result::RankResult;
-use report::settings::{Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
+use report::settings::{Direction, Membind, MemoryKind, OrderAsked, Settings, TimingAsked};
 use stats::IdSet;
 use topo::Topology;
 use topo::model::Rung;
@@ -99,7 +100,7 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         document.verdict.extend(analysis::groups::verdict(&document));
         document.verdict.extend(analysis::cached::sentence(&document));
         document.verdict.extend(analysis::throttling::sentences(&document));
-        let said = std::mem::take(&mut document.verdict);
+        let said = with_own_time(command, std::mem::take(&mut document.verdict));
         document.verdict = analysis::unfinished::with_ending(&document, said);
     }
     document
@@ -175,7 +176,7 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
         direction: asked.direction,
         order,
         bytes: asked.bytes,
-        range_bytes: asked.range_bytes,
+        range_bytes: asked.range_bytes.or_else(|| bytes_of_kernel(facts, asked)),
         ranks: mappings.iter().map(|mapping| mapping.places.len()).max().unwrap_or(0),
     };
     for mapping in &mappings {
@@ -232,6 +233,13 @@ fn one_case(facts: &ExperimentFacts, at: usize, asked: &DocumentCase, state: &Ru
     }
 }
 
+/// What a kernel works through, bytes, where its rate is one of bytes and so can be the cache's.
+fn bytes_of_kernel(facts: &ExperimentFacts, asked: &DocumentCase) -> Option<u64> {
+    let name = asked.group.as_deref().filter(|_| asked.direction == Direction::Kernel)?.split(',').next()?;
+    let kernels = &facts.experiment.known.kernels;
+    kernels.iter().any(|kernel| kernel.name == name && kernel.unit == WorkUnit::Byte).then_some(asked.bytes)
+}
+
 /// What a column is called.
 pub fn name_of(target: &Target) -> String {
     match target.id {
@@ -260,5 +268,13 @@ pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: Target
             Some(node) => Known::value(IdSet::from_iter([node]), "the driver"),
             None => Known::unknown("hwloc", "not on the PCI bus that this process sees"),
         },
+    }
+}
+
+/// Sentences advise a longer `--max-time`; a suite's time is all of its `--within`.
+fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
+    match command {
+        "suite" => said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect(),
+        _ => said,
     }
 }

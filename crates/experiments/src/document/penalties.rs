@@ -1,15 +1,13 @@
-//! What each rank loses when all run at once, against itself alone in the same invocation: medians over blocks, as their ratio
-//! and its interval are. All of a document share the chance of a false difference (Bonferroni).
+//! What each rank loses when all run at once, against itself alone in the same invocation. How sure that is says `analysis`.
 
-use pingpong::{Order, RunState};
+use pingpong::Order;
 use report::case::{Case, CaseStatus};
 use report::contention::Penalty;
-use stats::compare::compare_among;
 
 use super::PingPongFacts;
 
-pub(super) fn penalties(facts: &PingPongFacts, state: &RunState, cases: &[Case]) -> Vec<Penalty> {
-    let (mut penalties, mut values) = (Vec::new(), Vec::new());
+pub(super) fn penalties(facts: &PingPongFacts, cases: &[Case]) -> Vec<Penalty> {
+    let mut penalties = Vec::new();
     let copies = pingpong::CopyCase::all(facts.config);
     for (together, shared) in copies.iter().zip(cases).filter(|(case, _)| case.order == Order::Simultaneous) {
         let same = |case: &pingpong::CopyCase| {
@@ -21,9 +19,6 @@ pub(super) fn penalties(facts: &PingPongFacts, state: &RunState, cases: &[Case])
             continue;
         }
         for rank in 0..facts.parts.len() {
-            let rates = |case: &pingpong::CopyCase| -> Vec<f64> {
-                state.results[case.index][rank].samples.iter().map(|sample| sample.block.bytes_per_s()).collect()
-            };
             let solo = cases[alone.index].ranks[rank].summary();
             let (Some(solo), Some(both)) = (solo, shared.ranks[rank].summary()) else { continue };
             penalties.push(Penalty {
@@ -37,12 +32,7 @@ pub(super) fn penalties(facts: &PingPongFacts, state: &RunState, cases: &[Case])
                 simultaneous_bytes_per_s: both.median_bytes_per_s,
                 comparison: None,
             });
-            values.push([rates(alone), rates(together)]);
         }
-    }
-    let tests = penalties.len();
-    for (penalty, [alone, together]) in penalties.iter_mut().zip(&values) {
-        penalty.comparison = compare_among(alone, together, tests, facts.config.seed);
     }
     penalties
 }

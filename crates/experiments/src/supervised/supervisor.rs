@@ -56,6 +56,7 @@ pub(super) fn run<K: Supervised>(kind: &K, launch: &Launch, caller: Caller<K::Do
         // Rank 0's supervisor has the result and its code.
         Ok(Exit::Ok)
     };
-    session.leave(launch, &ending.end, (&processes, limit), &signals);
+    let code = leads.then(|| concluded.as_ref().map_or_else(|fault| fault.exit.code(), |exit| exit.code()));
+    session.leave(launch, &ending.end, (&processes, limit), code, &signals);
     concluded
 }

@@ -29,7 +29,9 @@ const SOON: Duration = Duration::from_millis(2);
 const GRACE: Duration = Duration::from_millis(250);
 /// How long it may take to leave when all was done.
 const LEAVES: Duration = Duration::from_secs(15);
-/// How much longer than in an operation a session may say nothing between them: a rank that has nothing to do is told so every few seconds.
+/// How much longer than in an operation a session of another rank may say nothing between them: a rank that
+/// has nothing to do is told so every few seconds. Rank 0's
+/// may for so long at least.
 const BETWEEN: Duration = Duration::from_secs(15);
 /// How much longer the supervisors of other ranks wait than rank 0's, which concludes and leaves first.
 const LATER: Duration = Duration::from_secs(5);
@@ -47,8 +49,13 @@ pub(super) struct SilenceLimits {
 impl SilenceLimits {
     /// With this limit of an operation; `leads`: the supervisor of rank 0.
     pub fn new(operation: Duration, leads: bool) -> Self {
-        let operation = if leads { operation } else { operation + LATER };
-        Self { operation, between: operation + BETWEEN }
+        // Rank 0 is never without something to do: a launch in which it says nothing ends in the time that
+        // was asked for.
+        let (operation, between) = match leads {
+            true => (operation, operation.max(BETWEEN)),
+            false => (operation + LATER, operation + LATER + BETWEEN),
+        };
+        Self { operation, between }
     }
 
     /// Now; `None` before all ranks met, when the session has limits of its own.
@@ -187,20 +194,25 @@ impl<K: Supervised> SessionProcess<K> {
         before.fault(ended, launch.speaks(), signals.exit())
     }
 
-    /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did; `all` are the sessions, `operation` the limit of an operation.
+    /// Leaves the launch, in a way that ends nobody who is still needed. `ended` is how the session did;
+    /// `all` are the sessions, `operation` the limit of an operation;
+    /// `code` that of the launch, where rank 0's supervisor has it.
     pub fn leave(
         mut self,
         launch: &Launch,
         ended: &SessionEnd,
         (all, operation): (&[RankProcess], Duration),
+        code: Option<u8>,
         signals: &Signals,
     ) {
         let finished = *ended == SessionEnd::Over && left(&mut self.child);
         let may_leave = finished
-            || match launch.launcher {
-                Launcher::Hydra => ranks::pmi::finalize(),
+            || match (launch.launcher, code) {
+                // A rank that is stopped never leaves by itself, and Hydra waits for it.
+                (Launcher::Hydra, Some(code)) if *ended == SessionEnd::Hung => ranks::pmi::abort(code),
+                (Launcher::Hydra, _) => ranks::pmi::finalize(),
                 // With PMIx it ends the step as soon as a session has died, without it never: either way nobody is waited for.
-                Launcher::Srun => true,
+                (Launcher::Srun, _) => true,
                 _ => false,
             };
         if !launch.speaks() && !may_leave {
@@ -258,6 +270,8 @@ mod tests {
         assert_eq!(first.now(false, true), None);
         assert_eq!(first.now(true, true), Some(Duration::from_secs(30)));
         assert!(other.now(true, true) > first.now(true, true));
-        assert!(first.now(true, false) > first.now(true, true) && other.now(true, false) > first.now(true, false));
+        assert!(first.now(true, false) == first.now(true, true) && other.now(true, false) > first.now(true, false));
+        let short = SilenceLimits::new(Duration::from_secs(2), true);
+        assert_eq!(short.now(true, false), Some(BETWEEN), "what lies between short operations takes its own time");
     }
 }

@@ -1,7 +1,9 @@
 //! Many Fourier transforms of 512 complex points, counted as everyone counts them: 5 N log2 N operations each.
 //!
 //! A transform is linear, so the result is checked by the sum of its points times fixed numbers, which must be that of the input's points times the transform of these numbers:
-//! that looks at every point.
+//! that looks at every point. The fixed numbers are ±1 ± i, so that every point counts alike, and there are
+//! two sets of them: errors that cancel under one do not
+//! under the other.
 
 use std::f64::consts::PI;
 use std::marker::PhantomData;
@@ -11,13 +13,20 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
-use crate::numbers::{fill, signed};
+use crate::numbers::{fill, sign, signed};
 use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{FFT, FFT_LIBRARY};
 
 const POINTS: usize = 512;
 /// Transforms that a GPU's block makes.
 const A_BLOCK: usize = 2;
+
+/// Sets of fixed numbers of the check.
+const SETS: usize = 2;
+/// A sum of points may differ by so many times ε and the length of the result as a vector.
+const ALLOWED: f64 = 16.0;
+/// And by so much of that length, for the check's own sums of 512 products in double precision.
+const ALLOWED_OF_CHECK: f64 = 256.0 * f64::EPSILON;
 
 /// A complex number, the real part first.
 type Complex<T> = [T; 2];
@@ -81,16 +90,22 @@ impl<T: Real> Fft<T> {
     }
 }
 
-/// The sum of products of points and fixed numbers, and the sum of their sizes.
-fn weighed<T: Real>(points: &[Complex<T>], by: &[Complex<f64>]) -> (Complex<f64>, f64) {
-    let (mut sum, mut size) = ([0.0, 0.0], 0.0);
-    for (point, by) in points.iter().zip(by) {
+/// The sum of products of points and fixed numbers.
+fn weighed<T: Real>(points: &[Complex<T>], by: &[Complex<f64>]) -> Complex<f64> {
+    let add = |sum: Complex<f64>, (point, by): (&Complex<T>, &Complex<f64>)| {
         let term = times(point.map(Into::into), *by);
-        sum[0] += term[0];
-        sum[1] += term[1];
-        size += term[0].abs() + term[1].abs();
-    }
-    (sum, size)
+        [sum[0] + term[0], sum[1] + term[1]]
+    };
+    points.iter().zip(by).fold([0.0, 0.0], add)
+}
+
+/// The length of points as a vector.
+fn norm<T: Real>(points: &[Complex<T>]) -> f64 {
+    let square = |number: &T| -> f64 {
+        let number: f64 = (*number).into();
+        number * number
+    };
+    points.iter().flatten().map(square).sum::<f64>().sqrt()
 }
 
 impl<T: Real> Problem for Fft<T>
@@ -164,16 +179,61 @@ where
     }
 
     fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
-        let weights: Vec<Complex<f64>> = (0..POINTS).map(|at| [signed(7, at), signed(8, at)]).collect();
-        let transformed = self.defined(&weights);
+        let weights_of = |set: u64| (0..POINTS).map(move |at| [sign(2 * set + 7, at), sign(2 * set + 8, at)]).collect();
+        let weights: [Vec<Complex<f64>>; SETS] = std::array::from_fn(|set| weights_of(set as u64));
+        let transformed = weights.each_ref().map(|weights| self.defined(weights));
         let (from, to) = (cast_slice::<u8, Complex<T>>(input), cast_slice::<u8, Complex<T>>(output));
         for (number, (from, to)) in from.chunks_exact(POINTS).zip(to.chunks_exact(POINTS)).enumerate() {
-            let ((expected, _), (got, size)) = (weighed(from, &transformed), weighed(to, &weights));
             let offset = number * size_of::<Complex<T>>() * POINTS;
-            // Where nothing was written the sizes are 0, and nothing is allowed.
-            WrongNumber::unless_near(offset, expected[0], got[0], size * T::TOLERANCE)?;
-            WrongNumber::unless_near(offset, expected[1], got[1], size * T::TOLERANCE)?;
+            // By Parseval's theorem the result is √512 times as long as the input.
+            let allowed = (ALLOWED * T::EPSILON + ALLOWED_OF_CHECK) * (POINTS as f64).sqrt() * norm(from);
+            for (weights, transformed) in weights.iter().zip(&transformed) {
+                let (expected, got) = (weighed(from, transformed), weighed(to, weights));
+                WrongNumber::unless_near(offset, expected[0], got[0], allowed)?;
+                WrongNumber::unless_near(offset, expected[1], got[1], allowed)?;
+            }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A transform of which every operation is rounded to single precision.
+    fn rounded(points: &[Complex<f32>]) -> Vec<Complex<f32>> {
+        if points.len() == 1 {
+            return points.to_vec();
+        }
+        let half = |from: usize| rounded(&points.iter().skip(from).step_by(2).copied().collect::<Vec<_>>());
+        let (even, odd) = (half(0), half(1));
+        let turned = |at: usize| {
+            let angle = -2.0 * PI * at as f64 / points.len() as f64;
+            let (cos, sin) = (angle.cos() as f32, angle.sin() as f32);
+            [odd[at][0] * cos - odd[at][1] * sin, odd[at][0] * sin + odd[at][1] * cos]
+        };
+        let sums = (0..even.len()).map(|at| [even[at][0] + turned(at)[0], even[at][1] + turned(at)[1]]);
+        let differences = (0..even.len()).map(|at| [even[at][0] - turned(at)[0], even[at][1] - turned(at)[1]]);
+        sums.chain(differences).collect()
+    }
+
+    #[test]
+    fn a_transform_that_is_rounded_at_every_step_is_right_and_one_point_off_by_a_hundredth_is_not() {
+        let fft = Fft::<f32>::new(64, false);
+        let mut input = vec![[0.0_f32; 2]; 64 * POINTS];
+        fft.fill(0, cast_slice_mut(&mut input));
+        let mut output: Vec<Complex<f32>> = input.chunks(POINTS).flat_map(rounded).collect();
+        let check = |output: &[Complex<f32>]| fft.check(cast_slice(&input), cast_slice(output));
+        assert_eq!(check(&output), Ok(()));
+        let typical = norm(&output) / (2.0 * output.len() as f64).sqrt();
+        for at in 0..POINTS {
+            for part in 0..2 {
+                let was = output[at][part];
+                output[at][part] += 0.01 * typical as f32;
+                assert!(check(&output).is_err(), "point {at}");
+                output[at][part] = was;
+            }
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Dense matrices: C = A B, all by rows.
 //!
-//! The result is checked by Freivalds' way: C x must be A (B x) for a vector x, which looks at every number of C for a thousandth of the work.
+//! The result is checked by Freivalds' way: C x must be A (B x) for a vector x, which looks at every number
+//! of C for a thousandth of the work. The numbers of x
+//! are 1 and -1, so that every column counts alike, and there are two such vectors: errors that cancel under
+//! one of them do not under the other.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -10,21 +13,33 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use device::{Argument, KernelModule, RoundStep};
 
 use super::real::Real;
-use crate::numbers::{fill, signed};
+use crate::numbers::{fill, sign, signed};
 use crate::problem::{Layout, Problem, ProblemPart, ProblemUnit, WrongNumber, shares};
 use crate::program::{GEMM, GEMM_LIBRARY};
 
 /// Rows of B that stay in a core's cache while all rows of A go by, and the tile of C of a GPU's block.
 const PANEL: usize = 64;
 const TILE: usize = 128;
+/// Vectors of the check.
+const VECTORS: usize = 2;
+/// The sum of a row of C with random signs may differ by so many times √n ε Σ|a||b|, the last for a number of
+/// C. One thread's order of additions, which rounds the largest sums, needed 0.7 with an edge of 128.
+const ALLOWED: f64 = 4.0;
 
 pub(crate) struct Gemm<T> {
     edge: usize,
     /// Whether the vendor's library computes.
     by_library: bool,
-    /// A (B x).
-    expected: OnceLock<Vec<f64>>,
+    expected: OnceLock<Expected>,
     real: PhantomData<T>,
+}
+
+/// What the check compares rows of the result with.
+struct Expected {
+    /// A (B x) for each vector x.
+    products: [Vec<f64>; VECTORS],
+    /// By row of C: how far apart a product with a vector may be.
+    allowed: Vec<f64>,
 }
 
 impl<T: Real> Gemm<T> {
@@ -55,9 +70,23 @@ impl<T: Real> Gemm<T> {
         matrix.chunks_exact(self.edge).map(|row| product(row, x)).collect()
     }
 
-    /// The vector of the check.
-    fn x(&self) -> Vec<f64> {
-        (0..self.edge).map(|at| signed(9, at)).collect()
+    /// The vectors of the check.
+    fn vectors(&self) -> [Vec<f64>; VECTORS] {
+        std::array::from_fn(|vector| (0..self.edge).map(|at| sign(9 + vector as u64, at)).collect())
+    }
+
+    fn expected(&self, input: &[u8], vectors: &[Vec<f64>; VECTORS]) -> Expected {
+        let (a, b) = cast_slice::<u8, T>(input).split_at(self.edge * self.edge);
+        let products = vectors.each_ref().map(|x| self.times(a, &self.times(b, x)));
+
+        let edge = self.edge as f64;
+        let row_mean = |row: &[T]| row.iter().map(|number| (*number).into().abs()).sum::<f64>() / edge;
+        let means: Vec<f64> = b.chunks_exact(self.edge).map(row_mean).collect();
+        let allowed_of = |row: &[T]| {
+            let size: f64 = row.iter().zip(&means).map(|(number, mean)| (*number).into().abs() * mean).sum();
+            ALLOWED * edge.sqrt() * T::EPSILON * size
+        };
+        Expected { products, allowed: a.chunks_exact(self.edge).map(allowed_of).collect() }
     }
 }
 
@@ -134,17 +163,45 @@ impl<T: Real> Problem for Gemm<T> {
     }
 
     fn check(&self, input: &[u8], output: &[u8]) -> Result<(), WrongNumber> {
-        let x = self.x();
-        let expected = self.expected.get_or_init(|| {
-            let (a, b) = cast_slice::<u8, T>(input).split_at(self.edge * self.edge);
-            self.times(a, &self.times(b, &x))
-        });
-        // A number of C is a sum of as many products as the edge is long, each a third of 1 on average, and a row has as many numbers.
-        let allowed = T::TOLERANCE * self.edge as f64;
-        for (row, (got, expected)) in cast_slice::<u8, T>(output).chunks_exact(self.edge).zip(expected).enumerate() {
-            let got = product(got, &x);
-            WrongNumber::unless_near(size_of::<T>() * row * self.edge, *expected, got, allowed)?;
+        let vectors = self.vectors();
+        let expected = self.expected.get_or_init(|| self.expected(input, &vectors));
+        for (row, got) in cast_slice::<u8, T>(output).chunks_exact(self.edge).enumerate() {
+            let offset = size_of::<T>() * row * self.edge;
+            for (x, products) in vectors.iter().zip(&expected.products) {
+                WrongNumber::unless_near(offset, products[row], product(got, x), expected.allowed[row])?;
+            }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest part of what is allowed that sums of a right result differ by, computed by one thread: no
+    /// other order has larger sums to round.
+    fn largest_part<T: Real>(edge: usize) -> f64 {
+        let gemm = Gemm::<T>::new(edge, false);
+        let numbers = edge * edge;
+        let (mut input, mut output) = (vec![T::near(0.0); 2 * numbers], vec![T::near(0.0); numbers]);
+        gemm.fill(0, cast_slice_mut(&mut input));
+        gemm.compute(cast_slice(&input), cast_slice_mut(&mut output), &mut []);
+
+        let vectors = gemm.vectors();
+        let expected = gemm.expected(cast_slice(&input), &vectors);
+        let part = |row: usize, vector: usize| {
+            let got = product(&output[row * edge..(row + 1) * edge], &vectors[vector]);
+            (got - expected.products[vector][row]).abs() / expected.allowed[row]
+        };
+        (0..edge).flat_map(|row| [part(row, 0), part(row, 1)]).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn rounding_uses_a_small_part_of_what_is_allowed() {
+        for edge in [128, 256] {
+            let parts = [largest_part::<f32>(edge), largest_part::<f64>(edge)];
+            assert!(parts.iter().all(|part| *part < 0.5), "edge {edge}: {parts:?}");
+        }
     }
 }

@@ -8,15 +8,15 @@ pub(crate) trait Real:
 {
     /// Its place among a program's kernels.
     const KERNEL: usize;
-    /// How far apart results of different orders of additions may be, as a part of the sum of what is added.
-    const TOLERANCE: f64;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: f64;
     /// The number nearest to this one.
     fn near(value: f64) -> Self;
 }
 
 impl Real for f32 {
     const KERNEL: usize = 0;
-    const TOLERANCE: f64 = 1e-5;
+    const EPSILON: f64 = f32::EPSILON as f64;
 
     fn near(value: f64) -> Self {
         value as Self
@@ -25,7 +25,7 @@ impl Real for f32 {
 
 impl Real for f64 {
     const KERNEL: usize = 1;
-    const TOLERANCE: f64 = 1e-13;
+    const EPSILON: f64 = f64::EPSILON;
 
     fn near(value: f64) -> Self {
         value

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use topo::model::Topology;
+use topo::model::{Core, Topology};
 
 use super::{Situation, VisibilityVariables, srun, visible};
 use placement::NodePlaces;
@@ -91,10 +91,10 @@ pub fn command(
         Starter::Mpiexec => by_exec(format!("mpiexec -n {ranks} -bind-to none")),
         Starter::Torchrun => by_exec(format!("torchrun --nproc-per-node {ranks} --no-python")),
         Starter::Srun => match (situation.owns_node, shown(topology, places)) {
-            (None | Some(true), Some(shown)) => by_masks(places, situation, &shown, threads),
+            (None | Some(true), Some(shown)) => by_masks(topology, places, situation, &shown, threads),
             _ => {
                 let gpus = if has_gpus(places) { " --gpu-bind=none" } else { "" };
-                by_exec(format!("srun -N1 -n{ranks} --cpu-bind=none{gpus}"))
+                by_exec(format!("{} --cpu-bind=none{gpus}", srun_of(topology, ranks)))
             }
         },
     };
@@ -104,7 +104,16 @@ pub fn command(
     Command { starter, text, remarks }
 }
 
+/// srun with so many tasks. It refuses more than a node has CPUs without `--overcommit`; for some sites a CPU is a core.
+fn srun_of(topology: &Topology, ranks: usize) -> String {
+    let is_allowed = |core: &&Core| !core.pus.and(&topology.allowed.pus).is_empty();
+    let cores = topology.cores.iter().filter(is_allowed).count();
+    let overcommits = ranks > cores && cores > 0;
+    format!("srun -N1 -n{ranks}{}", if overcommits { " --overcommit" } else { "" })
+}
+
 fn by_masks(
+    topology: &Topology,
     places: &NodePlaces,
     situation: &Situation,
     shown: &Shown,
@@ -118,12 +127,10 @@ fn by_masks(
     if widths().any(|width| width > 1) {
         words.push(format!("OMP_NUM_THREADS={threads}"));
     }
-    words.push(format!("srun -N1 -n{ranks}"));
-    // In an allocation the same option would take a part of it away.
-    words.extend((!is_job).then(|| "--exclusive".to_owned()));
+    words.push(srun_of(topology, ranks));
     let mut remarks = Vec::new();
     if !is_job {
-        remarks.push("needs --exclusive: srun refuses masks in a step that has a part of the node".to_owned());
+        remarks.push(whole_node(shown));
     }
     if let Shown::Gpus { gpus, .. } = shown {
         words.push(format!("--gpus-per-node={gpus} --gpu-bind=none"));
@@ -138,6 +145,19 @@ fn by_masks(
         }
     }
     (words.join(" "), remarks)
+}
+
+/// What has to stand around a line with masks. Seen with Slurm 22.05: `srun --exclusive` makes a step of `-n` × `-c` CPUs, in an allocation and without
+/// one, and so does `-c`; masks beyond those are refused.
+fn whole_node(shown: &Shown) -> String {
+    let gpus = match shown {
+        Shown::Gpus { gpus, .. } => format!(" --gpus-per-node={gpus}"),
+        Shown::None => String::new(),
+    };
+    format!(
+        "for a job that has the whole node (salloc -N1 --exclusive{gpus}): srun refuses masks outside of its step, which its own \
+         --exclusive or -c make smaller"
+    )
 }
 
 /// How ranks get their GPUs.

@@ -1,7 +1,8 @@
 //! Options of the `mpirun`s: Open MPI's rankfile, Hydra's list.
 //!
 //! Open MPI 4 has three ways to bind rank i to a given PU. `--cpu-list 1,0 --bind-to cpu-list:ordered` left ranks in the order of the PUs when tried
-//! (4.1.4), and counts cores logically; a rankfile counts logically too, unless `rmaps_rank_file_physical` is set: that is the one used. Open MPI
+//! (4.1.4), and counts cores logically; a rankfile counts logically too, unless `rmaps_rank_file_physical` is set: that is the one used. It binds to whole
+//! cores, unless hardware threads count as CPUs. Open MPI
 //! 5 has only logical numbers (PRRTE's "Rankfiles"), which a topology of OS ids cannot give for certain: there the wrapper binds.
 
 use topo::model::Topology;
@@ -15,9 +16,11 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
     let line = |place: &Place| format!("rank {}={host} slot={}\n", place.rank, comma_list(place));
     let ranks: String = places.places.iter().map(line).collect();
     let count = places.places.len();
+    // Open MPI 4 binds to whole cores, unless hardware threads count as CPUs.
+    let threads = if has_parts_of_cores(topology, places) { "--use-hwthread-cpus " } else { "" };
     let text = format!(
         "cat > numabench.rankfile <<'END'\n{ranks}END\n\
-         mpirun -np {count} --mca rmaps_rank_file_physical 1 --rankfile numabench.rankfile PROGRAM"
+         mpirun -np {count} {threads}--mca rmaps_rank_file_physical 1 --rankfile numabench.rankfile PROGRAM"
     );
     let shared = places
         .places
@@ -27,10 +30,6 @@ pub(super) fn open_mpi(topology: &Topology, places: &NodePlaces) -> Saying {
     Saying::new(Dialect::OpenMpi, text)
         .always(format!("for {} of one node, {host}, and Open MPI 4; several nodes need a line for each rank", counted(count, "rank")))
         .always("Open MPI 5 counts cores of a rankfile logically, whatever this option says: there start the wrapper under mpirun --bind-to none")
-        .remark(topology.cores.iter().any(|core| core.pus.len() > 1), || {
-            "Open MPI binds to the cores that these PUs are of, with their other hardware threads; add --use-hwthread-cpus for the PUs alone (orterun(1))"
-                .to_owned()
-        })
         .remark(shared, || "ranks that share a PU need --oversubscribe, and --bind-to core:overload-allowed".to_owned())
 }
 
@@ -45,6 +44,14 @@ pub(super) fn mpich(places: &NodePlaces) -> Saying {
             counted(count, "rank")
         ),
     )
+}
+
+/// Whether a place has some and not all of a core's hardware threads.
+fn has_parts_of_cores(topology: &Topology, places: &NodePlaces) -> bool {
+    topology.cores.iter().any(|core| {
+        let own = |place: &Place| core.pus.and(&place.pus);
+        places.places.iter().any(|place| !own(place).is_empty() && own(place) != core.pus)
+    })
 }
 
 /// A rankfile's slots: single PUs, because a range would be one of cores.

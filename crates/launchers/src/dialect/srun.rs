@@ -63,12 +63,12 @@ fn of_cpu_bind(saying: Saying, places: &NodePlaces, situation: &Situation) -> Sa
     let ranks = places.places.len();
     saying
         .cannot(situation.owns_node == Some(false), || {
-            "this step does not own the whole node, and srun then refuses a map or mask: start it with --exclusive, or use numabench exec (or \
-             the wrapper) under --cpu-bind=none"
+            "this step does not own the whole node, and srun then refuses a map or mask: ask the job for the whole node (sbatch or salloc \
+             --exclusive), or use numabench exec (or the wrapper) under --cpu-bind=none"
                 .to_owned()
         })
         .remark(situation.owns_node.is_none(), || {
-            "needs --exclusive: srun refuses it in a step that has a part of the node".to_owned()
+            "needs the whole node (sbatch or salloc --exclusive; no --exclusive and no -c behind srun): srun refuses it in a step that has a part".to_owned()
         })
         .always(format!("for {} a node: use --ntasks-per-node={ranks}", counted(ranks, "task")))
         .remark(situation.gpus_are_confined == Some(true), confined)

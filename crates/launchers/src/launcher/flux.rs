@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use placement::NodePlaces;
 use ranks::Flavour;
 use stats::IdSet;
+use topo::Topology;
 
 use crate::count::Count;
 use crate::error::LineError;
@@ -50,7 +51,7 @@ pub(crate) static FACTS: LauncherFacts = LauncherFacts {
         (library.flavour == Flavour::OpenMpi).then_some(MpiOption { offers: Some(Interface::Pmix), start })
     },
     reads: Reads::Own(&["flux"], read),
-    writes: Some(|_, places, _| Ok(Written::line(written(places)))),
+    writes: Some(|topology, places, _| Ok(Written::line(written(topology, places)))),
     through_exec: "flux run -o cpu-affinity=off … numabench exec -- PROGRAM",
     ..OF_ANY
 };
@@ -173,8 +174,24 @@ fn affinity(how: &str) -> &str {
     }
 }
 
-/// The line that puts each rank in its place.
-fn written(places: &NodePlaces) -> String {
+/// The line that puts each rank in its place, with its GPU.
+fn written(topology: &Topology, places: &NodePlaces) -> String {
     let lists: Vec<String> = places.places.iter().map(|place| place.pus.to_string()).collect();
-    format!("flux run -N1 -n{} --exclusive -o cpu-affinity=\"map:{}\" PROGRAM", lists.len(), lists.join(";"))
+    let gpus: Option<Vec<u32>> = places.places.iter().map(|place| Some(place.target.as_ref()?.index)).collect();
+    let gpus = match gpus {
+        None => String::new(),
+        // The shell gives each task the next of the job's GPUs.
+        Some(gpus) if gpus.len() == topology.gpus.len() && gpus.is_sorted() => {
+            " -g1 -o gpu-affinity=per-task".to_owned()
+        }
+        Some(gpus) => {
+            let map: Vec<String> = gpus.iter().map(u32::to_string).collect();
+            format!(" -o gpu-affinity=\"map:{}\"", map.join(";"))
+        }
+    };
+    // CUDA counts unlike GPUs from the fastest, and the shell by their places.
+    let are_alike = topology.gpus.windows(2).all(|two| two[0].device_id == two[1].device_id);
+    let order = if are_alike || gpus.is_empty() { "" } else { "env CUDA_DEVICE_ORDER=PCI_BUS_ID " };
+    let (ranks, map) = (lists.len(), lists.join(";"));
+    format!("flux run -N1 -n{ranks} --exclusive{gpus} -o cpu-affinity=\"map:{map}\" {order}PROGRAM")
 }

@@ -139,6 +139,7 @@ fn sets_of_node(machine: &JobMachine<'_>, cores: Option<usize>, gpus: usize) -> 
 fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result<Vec<Start>, LineError> {
     let (kind, width) = bind.split_once(':').unwrap_or((bind, "1"));
     let mut starts = Vec::new();
+    let asked_gpus: Vec<usize> = sets.iter().flat_map(|(_, gpus)| gpus).copied().collect();
     for (cores, gpus) in sets {
         for task in 0..tasks {
             let pus = match kind {
@@ -154,7 +155,7 @@ fn starts(sets: &[Set], bind: &str, tasks: usize, topology: &Topology) -> Result
                 _ => return Err(wrong("--bind", bind, "write packed:N, rs or none")),
             };
             let gpus = if topology.gpus.is_empty() { None } else { Some(Ok(gpus.clone())) };
-            starts.push(Start { pus, gpus, ..Start::FREE });
+            starts.push(Start { pus, gpus, asked_gpus: Some(asked_gpus.clone()), ..Start::FREE });
         }
     }
     Ok(starts)

@@ -119,7 +119,7 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
 
 /// The process of one worker, before its program is followed.
 pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
-    let mut process = Process { workers: None, ..parent.clone() };
+    let mut process = Process { workers: None, shares_own_pus: true, ..parent.clone() };
     for (name, tells) in FACTS.tells {
         let value = match tells {
             Tells::LocalRank => rank.to_string(),

@@ -1,4 +1,4 @@
-//! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks. File names are not expanded: there are none here.
+//! Words as a command gets them: variables and arithmetic put in, unquoted values split at blanks, or where `IFS` says. File names are not expanded: there are none here.
 
 use super::Unread;
 use super::arithmetic::{self, Variables, integer};
@@ -7,12 +7,22 @@ use super::pattern::{Pattern, fits};
 use super::run::Shell;
 use super::word::{Parameter, Piece, Word};
 use crate::error::LineError;
+use crate::hwloc_location;
 use crate::unknown::{OWN_PID, UNKNOWN, is_unknown};
 
-/// Text that came of a piece, and whether it may be split.
+/// Text that came of a piece.
 struct Part {
     text: String,
+    /// Whether it stands for itself, and is no pattern.
     quoted: bool,
+    /// Whether it came of a variable or a command and stands unquoted, so that it is split into words.
+    is_split: bool,
+}
+
+impl Part {
+    fn of_value(text: String, quoted: bool) -> Self {
+        Self { text, quoted, is_split: !quoted }
+    }
 }
 
 impl Shell<'_> {
@@ -36,9 +46,16 @@ impl Shell<'_> {
         Ok(words.iter().map(|word| self.split_words(word)).collect::<Result<Vec<_>, _>>()?.concat())
     }
 
+    /// Where unquoted values are split: at the characters of `IFS`, and at blanks where the script does not set it.
+    pub(super) fn separators(&self) -> String {
+        let own = self.process.variables.get("IFS").map(|variable| variable.value.clone());
+        own.filter(|own| !is_unknown(own)).unwrap_or_else(|| " \t\n".to_owned())
+    }
+
     /// The words that this word becomes.
     fn split_words(&mut self, word: &Word) -> Result<Vec<String>, LineError> {
         let word = tilde(word);
+        let separators = self.separators();
         let mut all = Vec::new();
         let mut open: Option<String> = None;
         for (at, group) in self.parts(&word)?.into_iter().enumerate() {
@@ -47,11 +64,13 @@ impl Shell<'_> {
                 all.extend(open.take());
             }
             for part in group {
-                if part.quoted {
-                    open.get_or_insert_default().push_str(&part.text);
+                if !part.is_split {
+                    if part.quoted || !part.text.is_empty() {
+                        open.get_or_insert_default().push_str(&part.text);
+                    }
                     continue;
                 }
-                let mut pieces = part.text.split([' ', '\t', '\n']).peekable();
+                let mut pieces = part.text.split(|c| separators.contains(c)).peekable();
                 while let Some(piece) = pieces.next() {
                     if !piece.is_empty() {
                         open.get_or_insert_default().push_str(piece);
@@ -71,9 +90,9 @@ impl Shell<'_> {
         let mut groups = vec![Vec::new()];
         for piece in word {
             let part = match piece {
-                Piece::Text { text, quoted } => Part { text: text.clone(), quoted: *quoted },
-                Piece::Arithmetic(text) => Part { text: self.arithmetic(text)?, quoted: true },
-                Piece::Output { script, quoted } => Part { text: self.output(script), quoted: *quoted },
+                Piece::Text { text, quoted } => Part { text: text.clone(), quoted: *quoted, is_split: false },
+                Piece::Arithmetic(text) => Part::of_value(self.arithmetic(text)?, true),
+                Piece::Output { script, quoted } => Part::of_value(self.output(script), *quoted),
                 Piece::Parameter { parameter, quoted } if self.is_all(parameter) => {
                     let items = self.all(parameter)?;
                     for (at, item) in items.into_iter().enumerate() {
@@ -81,12 +100,12 @@ impl Shell<'_> {
                             groups.push(Vec::new());
                         }
                         if let Some(group) = groups.last_mut() {
-                            group.push(Part { text: item, quoted: *quoted });
+                            group.push(Part::of_value(item, *quoted));
                         }
                     }
                     continue;
                 }
-                Piece::Parameter { parameter, quoted } => Part { text: self.parameter(parameter)?, quoted: *quoted },
+                Piece::Parameter { parameter, quoted } => Part::of_value(self.parameter(parameter)?, *quoted),
             };
             if let Some(group) = groups.last_mut() {
                 group.push(part);
@@ -150,7 +169,12 @@ impl Shell<'_> {
                         None => Some(UNKNOWN.to_string()),
                     }
                 }
-                (None, None) => self.process.variable(name),
+                (None, None) => {
+                    if parameter.operator.is_empty() && !parameter.length {
+                        self.process.reads_variable(name);
+                    }
+                    self.process.variable(name)
+                }
                 (None, Some(_)) => Some(UNKNOWN.to_string()),
             },
         })
@@ -229,6 +253,8 @@ impl Shell<'_> {
         if is_unknown(&text) {
             return Ok(UNKNOWN.to_string());
         }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        text.split(|c| !is_name(c)).for_each(|name| self.process.reads_variable(name));
         let value = if text.trim().is_empty() { Some(0) } else { arithmetic::value(&text, self) };
         Ok(value.map_or_else(|| UNKNOWN.to_string(), |value| value.to_string()))
     }
@@ -242,13 +268,14 @@ impl Shell<'_> {
         let unread = |_: Unread| LineError::NotSaid(String::new());
         let node = super::parse::script(script).map_err(unread)?;
         let super::parse::Node::List(list) = node else { return Ok(None) };
-        let [(_, super::parse::Node::Simple { assignments, words })] = list.as_slice() else { return Ok(None) };
-        if !assignments.is_empty() {
+        let [(_, super::parse::Node::Simple(simple))] = list.as_slice() else { return Ok(None) };
+        if !simple.assignments.is_empty() {
             return Ok(None);
         }
-        let all = self.all_split(words)?;
+        let all = self.all_split(&simple.words)?;
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         Ok(match all.as_slice() {
+            ["hwloc-calc", rest @ ..] => hwloc_location::calculated(self.process.topology, rest),
             ["echo", rest @ ..] => Some(rest.join(" ")),
             ["printf", "%s" | "%d" | "%s\\n" | "%d\\n", value] => Some((*value).to_owned()),
             ["expr", rest @ ..] => Some(self.arithmetic(&rest.join(" "))?),

@@ -6,13 +6,23 @@
 use super::Unread;
 use super::word::{Assignment, AssignmentValue, Parameter, Piece, Word, is_name};
 
+/// A command of one program, or of the shell itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Simple {
+    /// What stands before it.
+    pub assignments: Vec<Assignment>,
+    /// The command and its words.
+    pub words: Vec<Word>,
+    /// Arrays that a declaration has among its words (`declare -a list=(0 1)`): their names stand in `words`.
+    pub arrays: Vec<Assignment>,
+    /// What it reads: the word behind `<<<`.
+    pub input: Option<Word>,
+}
+
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    Simple {
-        assignments: Vec<Assignment>,
-        words: Vec<Word>,
-    },
+    Simple(Simple),
     /// Each with what stands before it: `&&` (true), `||` (false), or nothing.
     List(Vec<(Option<bool>, Node)>),
     Pipe(Vec<Node>),
@@ -90,6 +100,9 @@ pub(super) fn script(text: &str) -> Result<Node, Unread> {
 const RESERVED: [&str; 15] =
     ["if", "then", "elif", "else", "fi", "case", "esac", "for", "while", "until", "do", "done", "{", "}", "[["];
 
+/// Commands whose words may be assignments.
+const DECLARATIONS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
+
 /// How deep commands may be nested: what people write is not.
 const MOST_DEPTH: usize = 60;
 
@@ -98,12 +111,14 @@ pub(super) struct Reader {
     at: usize,
     /// Here-documents whose text begins at the next line: the word that ends each.
     pending: Vec<String>,
+    /// The word behind the last `<<<`, until its command takes it.
+    input: Option<Word>,
     depth: usize,
 }
 
 impl Reader {
     pub(super) fn new(text: &str) -> Self {
-        Self { text: text.chars().collect(), at: 0, pending: Vec::new(), depth: 0 }
+        Self { text: text.chars().collect(), at: 0, pending: Vec::new(), input: None, depth: 0 }
     }
 
     fn peek(&self) -> Option<char> {
@@ -438,18 +453,25 @@ impl Reader {
     }
 
     fn simple(&mut self) -> Result<Node, Unread> {
-        let (mut assignments, mut words) = (Vec::new(), Vec::new());
+        let mut simple = Simple::default();
         loop {
             self.blanks();
             if self.redirection()? {
+                simple.input = self.input.take().or(simple.input);
                 continue;
             }
-            if words.is_empty()
+            if simple.words.is_empty()
                 && let Some(assignment) = self.assignment()?
             {
-                assignments.push(assignment);
+                simple.assignments.push(assignment);
                 continue;
             }
+            if let Some(array) = self.declared_array(&simple.words)? {
+                simple.words.push(vec![Piece::Text { text: array.name.clone(), quoted: false }]);
+                simple.arrays.push(array);
+                continue;
+            }
+            let words = &mut simple.words;
             let Some(word) = self.word()? else { break };
             words.push(word);
             // `name() { …; }`, and bash's `function name { …; }`.
@@ -463,13 +485,29 @@ impl Reader {
                 return Ok(Node::Function { name, body: Box::new(self.nested(Self::compound)?) });
             }
         }
-        match assignments.is_empty() && words.is_empty() {
+        match simple.assignments.is_empty() && simple.words.is_empty() {
             true => Err(self.unread(&self.peek().map_or_else(
                 || "the end where a command should be".to_owned(),
                 |c| format!("\"{c}\" where a command should be"),
             ))),
-            false => Ok(Node::Simple { assignments, words }),
+            false => Ok(Node::Simple(simple)),
         }
+    }
+
+    /// `NAME=(…)` behind a command that declares; nothing is taken where another word stands.
+    fn declared_array(&mut self, words: &[Word]) -> Result<Option<Assignment>, Unread> {
+        let is_declaration = matches!(words.first().map(Vec::as_slice),
+            Some([Piece::Text { text, quoted: false }]) if DECLARATIONS.contains(&text.as_str()));
+        if !is_declaration {
+            return Ok(None);
+        }
+        let start = self.at;
+        let assignment = self.assignment()?;
+        let array = assignment.filter(|one| matches!(one.value, AssignmentValue::Array(_)));
+        if array.is_none() {
+            self.at = start;
+        }
+        Ok(array)
     }
 
     /// `NAME=…`, which is one only before the command.
@@ -524,6 +562,10 @@ impl Reader {
         }
         self.blanks();
         let word = self.word()?.ok_or_else(|| self.unread("a redirection without a file"))?;
+        if operator == "<<<" {
+            self.input = Some(word);
+            return Ok(true);
+        }
         if matches!(operator, "<<" | "<<-") {
             let text = word.iter().map(|piece| match piece {
                 Piece::Text { text, .. } => text.as_str(),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::Unread;
 use super::condition::holds;
-use super::parse::{Node, script};
+use super::parse::{Node, Simple, script};
 use super::pattern::{Pattern, fits};
 use super::word::{Assignment, AssignmentValue, Word};
 use crate::error::LineError;
@@ -161,7 +161,7 @@ impl<'t> Shell<'t> {
 
     fn step(&mut self, node: &Node) -> Result<(), LineError> {
         match node {
-            Node::Simple { assignments, words } => self.simple(assignments, words)?,
+            Node::Simple(simple) => self.simple(simple)?,
             Node::List(list) => self.list(list)?,
             Node::Pipe(parts) => {
                 for part in parts {
@@ -231,7 +231,9 @@ impl<'t> Shell<'t> {
                 self.status = self.arithmetic(text)?.parse::<i64>().ok().map(|value| value != 0);
             }
             Node::Test(words) => {
+                let before = self.process.foreign.clone();
                 let operands = words.iter().map(|word| self.operand(word)).collect::<Result<Vec<_>, _>>()?;
+                self.process.foreign = before;
                 self.status = holds(&operands, true);
             }
         }
@@ -350,19 +352,35 @@ impl<'t> Shell<'t> {
         Ok(())
     }
 
-    fn simple(&mut self, assignments: &[Assignment], words: &[Word]) -> Result<(), LineError> {
+    fn simple(&mut self, simple: &Simple) -> Result<(), LineError> {
+        let Simple { assignments, words, arrays, input } = simple;
+        let before = self.process.foreign.clone();
         let all = self.all_split(words)?;
+        // Whether a launcher set a variable is what a condition may ask.
+        if all.first().is_some_and(|name| matches!(name.as_str(), "[" | "test")) {
+            self.process.foreign = before;
+        }
         if all.is_empty() {
             self.status = Some(true);
             return assignments.iter().try_for_each(|one| self.assign(one, false));
         }
+        arrays.iter().try_for_each(|one| self.assign(one, false))?;
+        let input = input.as_ref().map(|word| self.text(word)).transpose()?;
         if assignments.is_empty() {
-            return self.command(&all);
+            return self.command(&all, input.as_deref());
         }
+
         // They are the command's alone.
         let before = self.process.variables.clone();
         assignments.iter().try_for_each(|one| self.assign(one, true))?;
-        self.command(&all)?;
+        if all[0] == "read" {
+            // What it reads is the shell's own.
+            let separators = self.separators();
+            self.process.variables = before;
+            self.read_words(&all[1..], input.as_deref(), &separators);
+            return Ok(());
+        }
+        self.command(&all, input.as_deref())?;
         self.process.variables = before;
         Ok(())
     }
@@ -404,7 +422,7 @@ impl<'t> Shell<'t> {
     }
 
     /// A command of the shell, a function, or a program.
-    fn command(&mut self, words: &[String]) -> Result<(), LineError> {
+    fn command(&mut self, words: &[String], input: Option<&str>) -> Result<(), LineError> {
         let Some((name, rest)) = words.split_first() else { return Ok(()) };
         self.status = Some(true);
         let operand = |text: &String| super::condition::Operand {
@@ -442,7 +460,7 @@ impl<'t> Shell<'t> {
                 let tools = ["numactl", "taskset"];
                 self.status = rest.last().filter(|tool| tools.contains(&tool.as_str())).map(|_| true);
             }
-            "command" | "builtin" => return self.command(rest),
+            "command" | "builtin" => return self.command(rest, input),
             "eval" => {
                 let text = rest.join(" ");
                 return match script(&text) {
@@ -451,13 +469,11 @@ impl<'t> Shell<'t> {
                 };
             }
             "source" | "." => self.source(rest)?,
-            "read" | "mapfile" | "readarray" => {
-                self.status = None;
-                for name in rest.iter().filter(|word| !word.starts_with('-')) {
-                    self.process.set(name, UNKNOWN.to_string());
-                    self.arrays.remove(name);
-                }
+            "read" => {
+                let separators = self.separators();
+                self.read_words(rest, input, &separators);
             }
+            "mapfile" | "readarray" => self.read_words(rest, None, ""),
             "break" => self.flow = Flow::Break,
             "continue" => self.flow = Flow::Continue,
             "return" => self.flow = Flow::Return,
@@ -478,6 +494,36 @@ impl<'t> Shell<'t> {
         Ok(())
     }
 
+    /// `read -r -a LIST <<< "TEXT"`: of input that is known the words, else nothing.
+    fn read_words(&mut self, words: &[String], input: Option<&str>, separators: &str) {
+        let (options, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with('-'));
+        let is_array = options.iter().any(|option| option.ends_with('a'));
+        // A delimiter, a number of letters: what they take stands among the names.
+        let is_plain = options.iter().all(|option| option.chars().all(|c| matches!(c, '-' | 'r' | 'a')));
+        let line = input.filter(|input| is_plain && !is_unknown(input)).and_then(|input| input.lines().next());
+        self.status = line.map(|_| true);
+        let is_separator = |c: char| separators.contains(c);
+        let mut rest = line;
+        for (at, name) in names.iter().enumerate() {
+            let is_last = at + 1 == names.len();
+            self.arrays.remove(*name);
+            match rest {
+                None => self.process.set(name, UNKNOWN.to_string()),
+                Some(text) if is_array => {
+                    let items = text.split(is_separator).filter(|item| !item.is_empty()).map(str::to_owned);
+                    self.arrays.insert((*name).clone(), items.collect());
+                }
+                Some(text) if is_last => self.process.set(name, text.trim_matches(is_separator).to_owned()),
+                Some(text) => {
+                    let text = text.trim_start_matches(is_separator);
+                    let (first, behind) = text.split_once(is_separator).unwrap_or((text, ""));
+                    self.process.set(name, first.to_owned());
+                    rest = Some(behind);
+                }
+            }
+        }
+    }
+
     /// `set -- a b`.
     fn set_arguments(&mut self, name: &str, words: &[String]) {
         if let ("set", Some(at)) = (name, words.iter().position(|word| word == "--")) {
@@ -492,7 +538,9 @@ impl<'t> Shell<'t> {
             if let Some(value) = value {
                 self.process.set(name, value.to_owned());
             }
-            if command == "export" || words.iter().any(|word| word == "-x") {
+            // A program inherits no array.
+            let is_exported = command == "export" || words.iter().any(|word| word == "-x");
+            if is_exported && !self.arrays.contains_key(name) {
                 self.process.export(name);
             }
         }

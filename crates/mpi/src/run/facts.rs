@@ -1,5 +1,7 @@
 //! What ranks tell each other of themselves before they exchange messages.
 
+use std::time::Duration;
+
 use experiments::supervised::RankLocation;
 use report::mpi::MpiAdapter;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,8 @@ pub struct RankFacts {
     pub nics: Vec<String>,
     /// The network adapters of its host, where the launch has several hosts.
     pub adapters: Vec<MpiAdapter>,
+    /// How old what their counters say may be.
+    pub adapter_refresh: Duration,
     /// Places of its host that no rank can have, and why, likewise.
     pub missing_places: Vec<(String, String)>,
 }

@@ -151,6 +151,7 @@ mod tests {
             place: Some((*place).to_owned()),
             nics: Vec::new(),
             adapters: Vec::new(),
+            adapter_refresh: std::time::Duration::ZERO,
             missing_places: vec![("node 9".to_owned(), "it has no CPUs".to_owned())],
         };
         places.iter().enumerate().map(rank).collect()

@@ -23,6 +23,7 @@ use super::facts::{MessageRanks, RankFacts};
 use super::gpu_cpus::{ThreadSpot, threads};
 use super::matrix::{self, Spot, spots};
 use super::options::{MessageOptions, PairsAsked};
+use crate::carried::window;
 use crate::case::GpuThreadAt;
 use crate::fault::ExchangeFault;
 use crate::follow::{MessageRank, follow};
@@ -181,6 +182,7 @@ impl MessageSession<'_> {
             place: spot.map(|(spot, _)| spot.name.clone()),
             nics: spot.map_or_else(Vec::new, |(spot, _)| spot.nics.clone()),
             adapters: self.adapters.as_ref().map_or_else(Vec::new, |adapters| adapters.of_rank.clone()),
+            adapter_refresh: self.adapters.as_ref().map(HostAdapters::refresh).unwrap_or_default(),
             missing_places: spot.map_or_else(Vec::new, |(_, missing)| missing.clone()),
         }
     }
@@ -235,6 +237,7 @@ impl MessageSession<'_> {
             gpu_threads: gpu_threads(&met.ranks),
             together: in_matrix,
             hosts: met.ranks.iter().map(|rank| rank.host().to_owned()).collect(),
+            window: window(met.ranks.iter().map(|rank| rank.adapter_refresh).max().unwrap_or_default()),
             seed: options.seed,
         }
     }

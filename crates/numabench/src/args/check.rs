@@ -42,7 +42,7 @@ pub struct Check {
     #[arg(long, value_name = "FILE.xml")]
     pub input: Option<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), requires = "ranks", conflicts_with = "pid")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), conflicts_with = "pid")]
     pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
     #[arg(long, value_name = "M", value_parser = whole::<NonZeroUsize>(1..=MOST), conflicts_with = "pid")]
@@ -52,10 +52,10 @@ pub struct Check {
     #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "all", "program", "rank", "ranks"])]
     pub launch: Option<String>,
     /// With an srun line: the site's gres.conf, whose Cores= say which GPUs Slurm takes for near to a task
-    #[arg(long, value_name = "FILE", requires = "launch")]
+    #[arg(long, value_name = "FILE")]
     pub gres_conf: Option<PathBuf>,
     /// With an srun line: the site's slurm.conf, or what `scontrol show node NAME` prints: which parts of the node are Slurm's sockets and CPUs
-    #[arg(long, value_name = "FILE", requires = "launch")]
+    #[arg(long, value_name = "FILE")]
     pub slurm_conf: Option<PathBuf>,
     /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
@@ -63,20 +63,20 @@ pub struct Check {
     pub bandwidth: bool,
     /// What is measured: copies to the GPUs and back, within each GPU's memory (hbm), and from each GPU to the next (peer); each has a class
     /// and a limit of its own
-    #[arg(long, value_parser = one_of(COPIES), value_delimiter = ',', default_values = ["h2d", "d2h"], hide_default_value = true, requires = "bandwidth",
+    #[arg(long, value_parser = one_of(COPIES), value_delimiter = ',', default_values = ["h2d", "d2h"], hide_default_value = true,
           value_name = "LIST", help_heading = "Bandwidth")]
     pub what: Vec<CheckedCopies>,
     /// What is normal for this class of hardware, as `numabench baseline` learned it
-    #[arg(long, value_name = "BASELINE.json", requires = "bandwidth", help_heading = "Bandwidth")]
+    #[arg(long, value_name = "BASELINE.json", help_heading = "Bandwidth")]
     pub against: Option<PathBuf>,
     /// How long the ranks of a node wait for each other; with --bandwidth, how long a pass may take
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub timeout: Duration,
     /// With --bandwidth: one line, the worst finding, as a node's reason or for a log
-    #[arg(short, long, requires = "bandwidth", help_heading = "Bandwidth")]
+    #[arg(short, long, help_heading = "Bandwidth")]
     pub quiet: bool,
     /// With a program: start it only if all ranks of the node are well placed
-    #[arg(long, requires = "program")]
+    #[arg(long)]
     pub strict: bool,
     /// Print the observed placement and the verdict as JSON, or write it to FILE; with --bandwidth also into a folder (DIR/), under the node's name: of a
     /// launch with one task a node the first one then shows all nodes

@@ -25,7 +25,7 @@ pub struct Compare {
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
-    /// What ends with exit code 5. Otherwise the code is 6 where cases are inconclusive, else 0; with none it is always 0
+    /// What ends with exit code 5. Otherwise the code is 6 where cases are suspect or inconclusive, else 0; with none it is always 0
     #[arg(long, value_parser = one_of(FINDINGS), value_delimiter = ',', default_values = ["regressed", "missing"], hide_default_value = true,
           value_name = "FINDINGS")]
     pub fail_on: Vec<Option<ComparisonFinding>>,
@@ -49,6 +49,11 @@ pub struct Compare {
 /// What a comparison can find, and nothing.
 const FINDINGS: &[Word<Option<ComparisonFinding>>] = &[
     ("regressed", Some(ComparisonFinding::Regressed), "A case got worse by the threshold or more (default)"),
+    (
+        "suspect",
+        Some(ComparisonFinding::Suspect),
+        "A case may have got worse by the threshold or more; too few runs to tell",
+    ),
     ("missing", Some(ComparisonFinding::Missing), "A case of the base has no new figure (default)"),
     ("improved", Some(ComparisonFinding::Improved), "A case got better by the threshold or more"),
     ("added", Some(ComparisonFinding::Added), "A case is new"),

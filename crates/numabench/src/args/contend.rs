@@ -20,9 +20,9 @@ pub struct Contend {
     /// One to so many ranks share the first GPU, instead of one to all GPUs at once
     #[arg(long, value_name = "N", value_parser = whole::<usize>(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
     pub ranks_per_gpu: Option<usize>,
-    /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", help_heading = "What is measured")]
-    pub size: u64,
+    /// The size of one copy [default: 128MiB; without a GPU twice the L3 if that is more]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
+    pub size: Option<u64>,
     /// The kind of host memory [default: pinned; pageable with the host backend]
     #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", help_heading = "What is measured")]
     pub memory: Option<MemoryKind>,
@@ -43,10 +43,10 @@ pub struct Contend {
     )]
     pub beside: Option<Access>,
     /// The PUs of these threads, one each [default: the other cores of the node of the copies' memory]
-    #[arg(long, value_name = "LIST", requires = "beside", help_heading = "What is measured")]
+    #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub beside_cpus: Option<IdList>,
     /// The range of each of these threads [default: 64 MiB, or as much as all need for four times the L3]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "beside", help_heading = "What is measured")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "What is measured")]
     pub range: Option<u64>,
     /// What every measurement has.
     #[command(flatten)]

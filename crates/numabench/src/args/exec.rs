@@ -50,7 +50,7 @@ pub struct Exec {
     pub keep_cpus: bool,
 
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
-    #[arg(long, value_name = "N", requires = "ranks", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Rank")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), help_heading = "Rank")]
     pub rank: Option<usize>,
     /// How many ranks this node has, where the launcher does not say it
     #[arg(long, value_name = "M", value_parser = whole::<usize>(1..=MOST), help_heading = "Rank")]

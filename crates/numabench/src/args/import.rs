@@ -37,6 +37,13 @@ const PROGRAMS: &[Word<Program>] = &[
         "TransferBench: tests of a configuration file, and p2p; as tables or CSV",
     ),
     ("osu", Program::Osu, "The OSU micro-benchmarks osu_latency, osu_bw and osu_bibw"),
+    ("nccl-tests", Program::NcclTests, "nccl-tests and rccl-tests (all_reduce_perf and its like)"),
+    ("bandwidthtest", Program::BandwidthTest, "bandwidthTest of the CUDA samples, as tables or --csv"),
+    ("p2p-matrix", Program::P2pMatrix, "p2pBandwidthLatencyTest of the CUDA samples"),
+    ("rocm-bandwidth-test", Program::RocmBandwidthTest, "rocm_bandwidth_test -a and -A, versions 2"),
+    ("stream", Program::Stream, "McCalpin's STREAM, in C or Fortran"),
+    ("perftest", Program::Perftest, "perftest's ib_write_bw, ib_read_bw and ib_send_bw"),
+    ("mlc", Program::Mlc, "Intel's Memory Latency Checker, a whole run or single matrices"),
 ];
 
 /// RFC 3339 in UTC.

@@ -36,10 +36,10 @@ pub struct Latency {
     )]
     pub loaded: Option<Access>,
     /// The PUs that make the traffic of --loaded, a thread each [default: the other cores of the row's node]
-    #[arg(long, value_name = "LIST", requires = "loaded", help_heading = "What is measured")]
+    #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub beside_cpus: Option<IdList>,
     /// The PUs of --between cores, OS ids as taskset writes them [default: the first of each core]
-    #[arg(long, value_name = "LIST", requires = "between", help_heading = "What is measured")]
+    #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub cpus: Option<IdList>,
     /// What every measurement has.
     #[command(flatten)]

@@ -6,7 +6,6 @@ use hostmem::Access;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::options::given;
 use super::{DIRECTIONS, ENGINES, MEMORY, MOST, Word, one_of, whole};
 use crate::fault::Fault;
 
@@ -73,13 +72,6 @@ impl Matrix {
             kinds: memory,
             sizes: Some(vec![size]),
             directions,
-            unused: given(&[
-                (self.engine != [CopyBy::Engine], "--engine"),
-                (self.concurrent, "--concurrent"),
-                (self.latency, "--latency"),
-                (self.threads.is_some(), "--threads"),
-                (self.range.is_some(), "--range"),
-            ]),
             measuring,
         };
         with.where_asked_for()

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ArgAction;
+use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::{self, Backend};
 use placement::Selection;
 
@@ -65,6 +66,9 @@ pub struct Measuring {
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, help_heading = "Output")]
     pub color: ColorChoice,
+    /// Options that were typed and say something only with GPUs, or only without.
+    #[arg(skip)]
+    pub for_one_platform: ForOnePlatform,
 }
 
 impl Measuring {
@@ -80,6 +84,7 @@ impl Measuring {
             timeout: self.timeout,
             seed: self.seed,
             verify: !self.no_verify,
+            for_one_platform: self.for_one_platform.clone(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Mpi {
     pub gpus: Option<Selection>,
     /// One PU for each rank of a node, for a thread that copies to and from the rank's GPU beside the messages: shows what copies and messages cost each other, there
     /// and on a core near the thread that calls MPI
-    #[arg(long, value_name = "LIST", requires = "cpus", help_heading = "Placement")]
+    #[arg(long, value_name = "LIST", help_heading = "Placement")]
     pub gpu_cpus: Option<IdList>,
     /// Where host memory lies: local (the node of the rank's PU) or a NUMA node's number
     #[arg(long, value_name = "local|NODE", default_value = "local", value_parser = membind, help_heading = "Placement")]

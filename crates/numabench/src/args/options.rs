@@ -1,18 +1,11 @@
 //! What was typed as the libraries have it: values of clap become those of the crates that carry them out.
 
-use ::pingpong::TimingChoice;
-use ::report::settings::OrderAsked;
-use device::CopyBy;
-use experiments::{config, options};
+use experiments::for_one_platform::ForOnePlatform;
+use experiments::options;
 
 use super::Pingpong;
 use super::measuring::Measuring;
 use crate::fault::Fault;
-
-/// Those of these options that were given.
-pub(super) fn given(options: &[(bool, &'static str)]) -> Vec<&'static str> {
-    options.iter().filter(|(is_given, _)| *is_given).map(|(_, name)| *name).collect()
-}
 
 impl Pingpong {
     /// The options that the commands of the suite have too.
@@ -34,6 +27,7 @@ impl Pingpong {
             brief: self.brief,
             quiet: self.quiet,
             color: self.color,
+            for_one_platform: ForOnePlatform::default(),
         }
     }
 
@@ -50,14 +44,6 @@ impl Pingpong {
             kinds: memory,
             sizes: Some(sizes),
             directions,
-            unused: given(&[
-                (self.membind != placement::Membind::Local, "--membind"),
-                (self.engine != CopyBy::Engine, "--engine"),
-                (self.timing == TimingChoice::Device, "--timing device"),
-                (self.order != OrderAsked::Simultaneous, "--order"),
-                (self.rank.is_some(), "--rank and --ranks"),
-                (!self.fail_on.is_empty(), "--fail-on"),
-            ]),
             measuring,
         };
         with.where_asked_for()
@@ -68,7 +54,7 @@ impl Pingpong {
         let sizes = match (&self.size, self.floats) {
             (Some(sizes), _) => sizes.0.clone(),
             (None, Some(floats)) => vec![floats * 4],
-            (None, None) => vec![config::SIZE_BYTES],
+            (None, None) => Vec::new(),
         };
         options::PingPongOptions {
             cpus: self.cpus.clone(),

@@ -39,6 +39,10 @@ pub struct Peer {
     /// measured between every two, is that of the driver's call, the copy and the wait
     #[arg(long, help_heading = "What is measured")]
     pub latency: bool,
+    /// The range of these loads: 64 MiB are answered by the owner's memory, 1 MiB (nvbandwidth's) by its
+    /// cache [default: 64MiB]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "latency", help_heading = "What is measured")]
+    pub range: Option<u64>,
     /// Measure all at once too: the copies of all other GPUs to each one, and its copies to all others. Between two GPUs that is each pair one way
     #[arg(long, help_heading = "What is measured")]
     pub all: bool,
@@ -56,6 +60,7 @@ impl Peer {
             by: self.by,
             engine: self.engine,
             latency: self.latency,
+            range: self.range,
             all: self.all,
             measuring: self.measuring.options(),
         }

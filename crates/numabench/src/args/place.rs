@@ -53,22 +53,22 @@ pub struct Place {
     #[arg(long, conflicts_with = "strategy", help_heading = "Measuring")]
     pub measure: bool,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
-    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Measuring")]
     pub backend: Backend,
-    /// The size of one copy
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "128MiB", requires = "measure", help_heading = "Measuring")]
-    pub size: u64,
+    /// The size of one copy [default: 128MiB; without a GPU twice the L3 if that is more]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "Measuring")]
+    pub size: Option<u64>,
     /// The kind of host memory [default: pinned; pageable with the host backend]
-    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(&MEMORY[..COPIED]), value_name = "KIND", help_heading = "Measuring")]
     pub memory: Option<MemoryKind>,
     /// Begin no further round of turns after this time
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90s", help_heading = "Measuring")]
     pub max_time: Duration,
     /// Give up after this time, whatever a device does [default: the time of --max-time and a minute]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Measuring")]
     pub timeout: Option<Duration>,
     /// Seed of the order of turns, of the payload and of the intervals
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "Measuring")]
     pub seed: u64,
 
     /// The launcher of the line to paste: srun, mpirun (Open MPI), mpiexec (MPICH) or torchrun [default: the launcher of this process or job]
@@ -78,7 +78,7 @@ pub struct Place {
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub emit: Option<Emit>,
     /// With --emit wrapper: tell each rank's UCX, NCCL (RCCL), libfabric and Cray MPICH by their variables to use the network adapter near its GPU (near); a variable that is set stays
-    #[arg(long, value_parser = one_of(NICS), action = ArgAction::Set, value_name = "near|none", default_value = "none", requires = "emit", help_heading = "Output")]
+    #[arg(long, value_parser = one_of(NICS), action = ArgAction::Set, value_name = "near|none", default_value = "none", help_heading = "Output")]
     pub nic: bool,
     /// Write the placement document to FILE, or to standard output instead of the table (-)
     #[arg(long, value_name = "FILE|-", help_heading = "Output")]

@@ -7,7 +7,6 @@ use experiments::options;
 use placement::RowsBy;
 
 use super::measuring::Measuring;
-use super::options::given;
 use super::{CLOCKS, DIRECTIONS, ENGINES, MEMORY, Sizes, Word, one_of, sizes};
 use crate::fault::Fault;
 
@@ -34,10 +33,10 @@ pub struct Sweep {
     #[arg(long, value_name = "SIZES", value_parser = sizes, conflicts_with_all = ["size", "engine", "timing"], help_heading = "Small pieces")]
     pub pieces: Option<Sizes>,
     /// Bytes of all pieces that are sent together
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB", requires = "pieces", help_heading = "Small pieces")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, default_value = "64MiB", help_heading = "Small pieces")]
     pub total: u64,
     /// Where pieces lie scattered; on the other side they lie one behind the other
-    #[arg(long, value_parser = one_of(SCATTERED), value_name = "SIDE", default_value = "both", requires = "pieces", help_heading = "Small pieces")]
+    #[arg(long, value_parser = one_of(SCATTERED), value_name = "SIDE", default_value = "both", help_heading = "Small pieces")]
     pub scattered: Scattered,
     /// Ways of sending them: a copy of each, one call that queues all copies, one kernel, or packed into one copy [default: all]
     #[arg(
@@ -45,12 +44,11 @@ pub struct Sweep {
         value_parser = one_of(WAYS),
         value_delimiter = ',',
         value_name = "WAYS",
-        requires = "pieces",
         help_heading = "Small pieces"
     )]
     pub ways: Vec<TransferMethod>,
     /// The memory that pieces come from and go to: of every NUMA node, L3 or core [default: what is nearest to the GPU]
-    #[arg(long, value_name = "node|l3|core", requires = "pieces", help_heading = "Small pieces")]
+    #[arg(long, value_name = "node|l3|core", help_heading = "Small pieces")]
     pub rows: Option<RowsBy>,
     /// What every measurement has. Without --gpus the first GPU alone is measured.
     #[command(flatten)]
@@ -81,11 +79,7 @@ impl Sweep {
             return Ok(None);
         }
         let command = "sweep";
-        let unused = given(&[
-            (self.engine != CopyBy::Engine, "--engine"),
-            (self.timing == TimingChoice::Device, "--timing device"),
-        ]);
-        options::MovingOptions { command, cpus: None, rows: None, kinds: memory, sizes, directions, unused, measuring }
+        options::MovingOptions { command, cpus: None, rows: None, kinds: memory, sizes, directions, measuring }
             .where_asked_for()
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
+use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::Backend;
 use placement::Selection;
 
@@ -28,7 +29,7 @@ pub struct Topo {
     #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
     /// Draw the rates that a document has of this node's links instead: of matrix, contend, peer, pingpong, latency, suite, place --measure or mpi --matrix
-    #[arg(long, value_name = "RESULT.json", requires = "svg", conflicts_with_all = ["input", "save"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["input", "save"])]
     pub with: Option<PathBuf>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
@@ -63,29 +64,32 @@ pub struct Topo {
     )]
     pub measure: Vec<Measured>,
     /// The time that this may take
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2min", help_heading = "Measuring")]
     pub within: Duration,
     /// Give up after this time, whatever a device does [default: the time of --within and a minute]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Measuring")]
     pub timeout: Option<Duration>,
     /// The GPUs: indices in PCI order, PCI addresses, UUIDs, or all [default: all]
-    #[arg(long, value_name = "LIST", requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "LIST", help_heading = "Measuring")]
     pub gpus: Option<Selection>,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and cores only otherwise [default: auto]
-    #[arg(long, value_parser = one_of(BACKENDS), requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_parser = one_of(BACKENDS), help_heading = "Measuring")]
     pub backend: Option<Backend>,
     /// The size of one copy [default: 64MiB]
-    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "SIZE", value_parser = stats::units::parse_size, help_heading = "Measuring")]
     pub size: Option<u64>,
     /// Measure this number of rounds a case; without it, blocks are measured until the interval is narrow
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=10_000_000), help_heading = "Measuring")]
     pub reps: Option<u64>,
     /// Seed of the payload and of the order of blocks [default: 1]
-    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), requires = "measure", help_heading = "Measuring")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), help_heading = "Measuring")]
     pub seed: Option<u64>,
     /// Print the plan of the measurement, and touch no GPU
-    #[arg(long, requires = "measure", conflicts_with = "json", help_heading = "Measuring")]
+    #[arg(long, conflicts_with = "json", help_heading = "Measuring")]
     pub dry_run: bool,
+    /// Options that were typed and say something only with GPUs, or only without.
+    #[arg(skip)]
+    pub for_one_platform: ForOnePlatform,
 }
 
 /// What `numabench topo --measure` groups.

@@ -39,7 +39,7 @@ pub struct Trial {
     #[arg(long, value_name = "REGEX", help_heading = "What is compared")]
     pub metric: Vec<String>,
     /// The median of all matches in a run's output instead of the last one
-    #[arg(long, requires = "metric", help_heading = "What is compared")]
+    #[arg(long, help_heading = "What is compared")]
     pub metric_all: bool,
     /// A number in a JSON file that the program writes, at a JSON pointer: result.json:/fom/rate
     #[arg(long, value_name = "FILE:POINTER", value_parser = json_metric, help_heading = "What is compared")]

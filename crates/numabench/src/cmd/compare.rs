@@ -42,7 +42,7 @@ fn exit(comparison: &Comparison, fail_on: &[Option<ComparisonFinding>]) -> Exit 
         Exit::Ok
     } else if fail_on.iter().flatten().any(|finding| comparison.has(*finding)) {
         Exit::Finding
-    } else if comparison.counts.inconclusive > 0 {
+    } else if comparison.counts.suspect + comparison.counts.inconclusive > 0 {
         Exit::Undecided
     } else {
         Exit::Ok

@@ -38,7 +38,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
 }
 
 /// What is to be measured.
-fn groups(args: &Topo) -> GroupsOptions {
+pub(crate) fn groups(args: &Topo) -> GroupsOptions {
     let default = Measuring::default();
     GroupsOptions {
         gpus: args.measure.contains(&Measured::Gpus),
@@ -50,6 +50,7 @@ fn groups(args: &Topo) -> GroupsOptions {
             backend: args.backend.unwrap_or(default.backend),
             seed: args.seed.unwrap_or(default.seed),
             reps: args.reps,
+            for_one_platform: args.for_one_platform.clone(),
             timeout: Some(config::given_up_at(args.timeout, args.within)),
             ..default
         },

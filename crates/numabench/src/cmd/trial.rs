@@ -5,12 +5,12 @@ use std::path::Path;
 use ::trial::planned::{PlannedTrial, read_before};
 use ::trial::session::TrialSession;
 use anyhow::anyhow;
-use clap::Parser;
 use experiments::documents;
 use report::TrialDocument;
 
+use crate::args::Command;
 use crate::args::trial::Trial;
-use crate::args::{Args, Command};
+use crate::command_line;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ pub fn run(args: &Trial) -> Result<Exit, Fault> {
 /// Takes a trial up: its own command line again, with the runs that it has.
 fn resumed(file: &Path) -> Result<Exit, Fault> {
     let document = read_before(&file.display().to_string(), &documents::bytes(file)?)?;
-    let parsed = Args::try_parse_from(&document.argv).map(|args| args.command);
+    let parsed = command_line::parse(&document.argv).map(|args| args.command);
     let Ok(Command::Trial(mut args)) = parsed else {
         let text = format!(
             "{}: its command line is not one that this numabench takes: {}",

@@ -21,8 +21,13 @@ fn a_pasted_line_is_judged_by_a_saved_machine_without_a_launch() {
     }
     let line = "srun -n8 --gpus-per-task=1 ./a.out";
     let unknown = run(&["check", "--json", "--input", &input, "--launch", line]);
-    assert_eq!((unknown.code, places(&unknown)), (Some(6), vec!["unknown".to_owned(); 8]), "{}", unknown.out);
-    assert!(of(line).out.contains("misplaced"), "in which way it would be: {}", of(line).out);
+    // Whatever binds it, or nothing: each reading has ranks far from their GPUs.
+    assert_eq!(
+        (unknown.code, unknown.json().map(|said| said["placed"].clone()).ok()),
+        (Some(5), Some("misplaced".into())),
+        "{}",
+        unknown.out
+    );
     let memory = of("CUDA_VISIBLE_DEVICES=0 numactl --physcpubind=48-63 --membind=0 ./a.out");
     assert_eq!(memory.code, Some(5), "{}{}", memory.out, memory.err);
     // What `place` says is right, in each tool's words.
@@ -51,20 +56,18 @@ fn a_gres_conf_decides_which_gpus_slurm_takes_for_near_to_a_task() -> Done {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("gres.conf");
     let path = file.display().to_string();
-    let launch = "srun -N1 -n2 --exclusive --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
+    let launch = "srun -N1 -n2 --cpu-bind=map_cpu:0,1 --gpu-bind=closest ./app";
     let check = || run(&["check", "--json", "--input", &input, "--launch", launch, "--gres-conf", &path]);
     let missing = check();
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("--gres-conf") && missing.err.contains(&path), "{}", missing.err);
     std::fs::write(&file, "Name=gpu File=/dev/nvidia0 Cores=0-5\nName=gpu File=/dev/nvidia1 Cores=6-11\n")?;
     assert_eq!(places(&check().well()), ["well placed"; 2]);
-    // By this file no GPU is near to the second rank, so Slurm shows it both.
+    // Where the file names a part of the node's cores, a step gets those first, whatever it is bound to.
     std::fs::write(&file, "Name=gpu File=/dev/nvidia0 Cores=0-5\nName=gpu File=/dev/nvidia1 Cores=0-5\n")?;
     let both = check();
     assert_eq!(both.code, Some(6), "{}", both.out);
-    let document = both.json()?;
-    let finding = document["findings"].as_array().ok_or("findings")?.last().ok_or("a finding")?;
-    assert_eq!((&finding["kind"], &finding["ranks"][0]), (&"gpu-not-known".into(), &"rank 1".into()), "{}", both.out);
+    assert!(both.err.contains("gres.conf names cores"), "{}", both.err);
     Ok(())
 }
 
@@ -103,7 +106,7 @@ const LUMI: &str = "--cpu-bind=map_cpu:49,57,17,25,1,9,33,41";
 
 #[test]
 fn a_line_that_names_reserved_cores_is_wrong_and_the_fix_has_none() -> Done {
-    let gpus = "srun -N1 -n8 --exclusive --gpus-per-task=1";
+    let gpus = "srun -N1 -n8 --gpus-per-task=1";
     let reserved = on_lumi(&format!("{gpus} --cpu-bind=map_cpu:0,8,16,24,32,40,48,56 ./app"));
     assert_eq!(reserved.code, Some(5), "{}{}", reserved.out, reserved.err);
     for words in ["WRONG: 8 of 8 ranks", "the line gives rank 0 PU 0, which this site keeps from jobs"] {
@@ -147,7 +150,7 @@ fn tools_before_the_program_are_read_as_they_read_themselves() {
 
 #[test]
 fn of_a_line_for_several_nodes_one_nodes_ranks_are_judged_and_the_answer_says_it() {
-    let gpus = "--exclusive --gpus-per-task=1";
+    let gpus = "--gpus-per-task=1";
     for line in [
         format!("srun -N2 -n16 {gpus} {LUMI} ./app"),
         format!("srun -n16 {gpus} {LUMI} --nodes 2-4 ./app"),
@@ -178,9 +181,10 @@ fn a_line_that_cannot_be_followed_is_2_and_names_what_is_wrong() {
 fn thousands_of_ranks_are_judged_within_seconds() {
     let fixture = "../topo/tests/fixtures/lumi-g.xml";
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture).display().to_string();
-    for line in
-        ["srun -n 5000 --cpu-bind=none ./app", "srun -n 5000 --gpus-per-task=1 --cpu-bind=map_cpu:49,57,17 ./app"]
-    {
+    for line in [
+        "srun -n 5000 --overcommit --cpu-bind=none ./app",
+        "srun -n 5000 --overcommit --gpus-per-node=8 --cpu-bind=map_cpu:49,57,17 ./app",
+    ] {
         let mut command = numabench();
         command.timeout(Duration::from_secs(30));
         let ended = end(&mut command, ["check", "--input", &input, "--launch", line]);

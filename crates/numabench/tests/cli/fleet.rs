@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use crate::driver;
-use crate::run::{Done, Ended, end, spawnable, with_driver};
+use crate::run::{Done, Ended, end, run, skipped, spawnable, with_driver};
 
 /// Two GPUs in virtual time, of which one copies so fast within its memory.
 fn devices(within: &str) -> String {
@@ -175,6 +175,68 @@ fn a_node_that_never_began_is_named_by_the_launchers_list_and_one_that_failed_wi
     ] {
         assert!(first.out.contains(words), "{words}: {}{}", first.out, first.err);
     }
+    Ok(())
+}
+
+#[test]
+fn a_document_of_an_earlier_launch_is_not_shown_where_a_node_fails_before_it_writes_its_own() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    let launch = |second: &mut Command| -> Result<Ended, Box<dyn std::error::Error>> {
+        let second = second.spawn()?;
+        let first = Ended::of(&task(0, 2, &path, &CHECK)?.wait_with_output()?);
+        Ended::of(&second.wait_with_output()?);
+        Ok(first)
+    };
+    let yesterday = launch(&mut launched(1, 2, &path, &CHECK)?)?;
+    assert!(yesterday.code == Some(0) && !yesterday.out.contains("no answer"), "{}", yesterday.out);
+
+    // Today the second node has no driver.
+    let mut without = launched(1, 2, &path, &CHECK)?;
+    let today = launch(without.env_remove("LD_PRELOAD").env("LD_LIBRARY_PATH", "/nowhere"))?;
+    for words in ["1 node", "no answer: nid1: it ended with code 77: "] {
+        assert!(today.out.contains(words), "{words}: {}{}", today.out, today.err);
+    }
+    let again = end(&mut with_driver(&driver::fake()?), ["report", &path]);
+    assert!(!again.out.contains("nid1"), "{}", again.out);
+    assert!(folder.path().join("nid1.json.earlier").exists(), "what was measured yesterday is kept");
+    Ok(())
+}
+
+#[test]
+fn two_nodes_of_one_host_name_do_not_share_a_file() -> Done {
+    let folder = tempfile::tempdir()?;
+    let path = format!("{}/", folder.path().display());
+    let start = |rank: usize| -> Result<Child, Box<dyn std::error::Error>> {
+        Ok(launched(rank, 2, &path, &CHECK)?.env("SLURMD_NODENAME", "localhost").spawn()?)
+    };
+    let second = start(1)?;
+    let first = Ended::of(&start(0)?.wait_with_output()?);
+    Ended::of(&second.wait_with_output()?);
+    assert_eq!(first.code, Some(3), "{}{}", first.out, first.err);
+    for words in ["no answer: localhost: it ended with code 2: task ", "the host name localhost too"] {
+        assert!(first.out.contains(words), "{words}: {}{}", first.out, first.err);
+    }
+    Ok(())
+}
+
+#[test]
+fn threads_that_read_together_are_one_figure_with_their_sum() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("node.json").display().to_string();
+    let read = ["--access", "read", "--threads", "2", "--range", "8MiB", "--max-time", "1s", "--quiet"];
+    run(&[&["matrix", "--backend", "host", "--json", &file][..], &read].concat()).well();
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&file)?)?;
+    let rows = document["rows"].as_array().ok_or("no rows")?;
+    let of_case = rows.iter().filter(|row| row["case"] == rows[0]["case"]);
+    let rates: Vec<f64> = of_case.filter_map(|row| row["median_bytes_per_s"].as_f64()).collect();
+    if rates.len() < 2 {
+        skipped("one thread on this machine: no sum");
+        return Ok(());
+    }
+    let nodes = run(&["report", &folder.path().display().to_string(), "--json", "-"]).well().json()?;
+    let shown = nodes["rows"][0]["cells"][0]["value"].as_f64().ok_or("no figure")?;
+    assert!((shown / rates.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shown} for {rates:?}");
     Ok(())
 }
 

@@ -122,6 +122,9 @@ fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -
             assert_eq!((text(case, "/order"), number(case, "/range_bytes")), (order, 1 << 20));
             // On a busy machine the two may not be at work at once; then it is no figure, and says so.
             assert!(["measured", "invalid"].contains(&text(case, "/status")), "{case:#}");
+            if text(case, "/status") == "invalid" && case["overlap"].is_null() {
+                continue;
+            }
             assert_eq!(case["overlap"].is_null(), idle, "{case:#}");
             let [result] = list(case, "/ranks") else { return Err(format!("{case:#}").into()) };
             let rank = number(result, "/rank");
@@ -140,7 +143,8 @@ fn loads_are_measured_beside_traffic_of_each_step_and_every_thread_is_proven() -
     let measured = list(&document, "/cases").iter().filter(|case| text(case, "/status") == "measured");
     let latencies = measured.filter(|case| text(case, "/direction") == "load").count();
     assert!(list(curve, "/points").len() <= latencies, "no point without a figure: {curve:#}");
-    assert!(text(&document, "/verdict/0").starts_with("node"), "{}", document["verdict"]);
+    let sentences = list(&document, "/verdict").iter().filter_map(Value::as_str);
+    assert!(sentences.clone().any(|sentence| sentence.starts_with("node")), "{}", document["verdict"]);
     Ok(())
 }
 
@@ -255,9 +259,9 @@ fn a_gpu_that_stops_answering_or_runs_no_kernel_gives_no_number() -> Done {
 #[test]
 fn flags_of_one_kind_take_no_option_of_the_other() {
     for (args, why) in [
-        (&["cores", "--rows", "core"][..], "--rows goes with --between gpus"),
-        (&["cores", "--gpus", "0"], "go with --between gpus"),
-        (&["gpus", "--cpus", "0"], "--cpus goes with --between cores"),
+        (&["cores", "--rows", "core"][..], "--rows cannot be used with --between cores"),
+        (&["cores", "--gpus", "0"], "--gpus cannot be used with --between cores"),
+        (&["gpus", "--cpus", "0"], "--cpus needs --between cores"),
     ] {
         run(&[&["latency", "--between"], args].concat()).refused(2, &[why]);
     }

@@ -25,7 +25,7 @@ fn more_memory_than_the_node_has_is_refused_before_anything_is_allocated() -> Do
         let ended = host(&["--gpus", "0", "--size", size, "--json", &file]);
         let refused = ended.refused(2, &["NUMA node", "need", "TiB"]).err;
         let way_out = refused.rsplit_once(": ").map(|(_, way_out)| way_out.to_owned());
-        insta::allow_duplicates! { insta::assert_snapshot!(way_out.unwrap_or_default(), @"one range for one direction, two for more, and where the device is this node, its copy of them); ask for a smaller --size or fewer ranks") }
+        insta::allow_duplicates! { insta::assert_snapshot!(way_out.unwrap_or_default(), @"one range for one direction, two for more, and where the device is a node, its copy of them); ask for a smaller --size or fewer ranks") }
     }
     assert_eq!(folder.path().read_dir()?.count(), 0, "a run that did not begin leaves nothing");
     Ok(())

@@ -140,14 +140,14 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
     });
     insta::assert_snapshot!(said.join("\n"), @"
     numabench: error: managed and system memory are touched, and other kinds copied: ask for them in runs of their own
-    numabench: error: each block of managed or system memory is one round; leave out --reps, or limit the time with --max-time
-    numabench: error: what verifies managed and system memory is what makes its pages move; leave out --no-verify
-    numabench: error: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out --concurrent, --range
-    numabench: error: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out --membind
-    numabench: error: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out --engine, --order
-    numabench: error: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave out --timing device
+    numabench: error: --memory managed and system: each block is one round; leave out --reps, or limit the time with --max-time
+    numabench: error: --memory managed and system: what verifies it is what makes its pages move; leave out --no-verify
+    error: --concurrent cannot be used with --memory managed: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
+    error: --membind cannot be used with --memory managed: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
+    error: --engine sm cannot be used with --memory managed: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
+    error: --timing device cannot be used with --memory system: managed and system memory lie where they are touched, by one GPU and one core after the other, and by the host's clock; leave one of them out
     numabench: error: 1000003 B is no multiple of 16 B; ask for --size 1MiB..256MiB
-    numabench: error: --memory managed and system need a GPU, and none takes part here
+    numabench: error: --memory managed and system need a GPU, and none takes part here (--backend host)
     error: invalid value 'managed' for '--memory <KIND>'
       [possible values: pinned, pinned-driver, pageable]
     ");

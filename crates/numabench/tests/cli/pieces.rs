@@ -169,9 +169,8 @@ fn what_pieces_cannot_be_is_refused_with_the_way_out() {
     numabench: error: a piece of 1 MiB is more than all of them, 64 KiB; ask for a larger --total
     numabench: error: --pieces go one way at a time; ask for --direction h2d, d2h or both of them
     numabench: error: --pieces lie in pinned memory, which alone is copied asynchronously; leave out --memory
-    numabench: error: --pieces needs a GPU, and none takes part here; leave it out to sweep sizes of single copies
+    numabench: error: --pieces needs a GPU, and none takes part here (--backend host); leave it out to sweep sizes of single copies
     error: the argument '--pieces <SIZES>' cannot be used with '--size <SIZES>'
-    error: the following required arguments were not provided:
-      --pieces <SIZES>
+    error: --ways needs --pieces: add it, or leave --ways out
     ");
 }

@@ -40,7 +40,7 @@ fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -
         assert!(table.contains(part), "{part} is missing in:\n{table}");
     }
     let first =
-        "3 ranks of 1 to 4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
+        "3 ranks of 1–4 cores, 2 near their GPU, 1 with a GPU whose locality is not reported (placement close).";
     assert_eq!(table.lines().take(2).collect::<Vec<_>>().join(" "), first, "{table}");
     let document = document(&run(&["place", "--input", &input, "--json", "-"]).well())?;
     assert_eq!(places(&document).len(), 3, "a rank for each GPU");
@@ -55,9 +55,9 @@ fn eight_ranks_fit_a_screen_with_one_whole_line_to_paste() -> Done {
     for (machine, line) in [
         (
             "lumi-g-low-noise",
-            "OMP_NUM_THREADS=7 srun -N1 -n8 --exclusive --gpus-per-node=8 --gpu-bind=none --cpu-bind=mask_cpu:0xfe",
+            "OMP_NUM_THREADS=7 srun -N1 -n8 --gpus-per-node=8 --gpu-bind=none --cpu-bind=mask_cpu:0xfe",
         ),
-        ("dgx-a100", "OMP_NUM_THREADS=8 srun -N1 -n8 --exclusive"),
+        ("dgx-a100", "OMP_NUM_THREADS=8 srun -N1 -n8 "),
     ] {
         let table = run(&["place", "--input", &fixture(&format!("{machine}.xml"))]).well().out;
         let lines = table.lines().count();

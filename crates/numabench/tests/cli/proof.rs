@@ -151,7 +151,11 @@ pub fn without_figures(text: &str) -> String {
         let length = from.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from.len());
         let number = from[..length].trim_end_matches('.');
         rest = &from[number.len()..];
-        let is_figure = number.contains('.') || rest.trim_start().starts_with('%');
+        // Either end of a range, too.
+        let is_figure = number.contains('.')
+            || rest.trim_start().starts_with('%')
+            || rest.starts_with('–')
+            || before.ends_with('–');
         out.push_str(before);
         out.push_str(if is_figure { "#" } else { number });
     }

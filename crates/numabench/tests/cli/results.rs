@@ -56,9 +56,13 @@ fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
 fn a_comparison_ends_with_what_it_found() -> Done {
     let folder = tempfile::tempdir()?;
     let measured = measured(folder.path())?;
-    let (base, slow) = (folder.path().join("base.json"), folder.path().join("slow.json"));
-    slowed(&measured, &base, 1.0)?;
-    slowed(&measured, &slow, 1.1)?;
+    let (base, slow) = (folder.path().join("base"), folder.path().join("slow"));
+    for (side, factor) in [(&base, 1.0), (&slow, 1.1)] {
+        fs::create_dir(side)?;
+        for (at, of_run) in [1.0, 1.001, 0.999].into_iter().enumerate() {
+            slowed(&measured, &side.join(format!("{at}.json")), factor * of_run)?;
+        }
+    }
     let compare = |base: &Path, new: &Path, more: &[&str]| end(numabench().arg("compare").args([base, new]), more);
     let same = compare(&base, &base, &[]).well();
     assert!(same.out.starts_with("SAME:"), "{}", same.out);
@@ -70,7 +74,15 @@ fn a_comparison_ends_with_what_it_found() -> Done {
     assert_eq!(compare(&slow, &base, &[]).code, Some(0), "an improvement is no fault");
     assert_eq!(compare(&slow, &base, &["--fail-on", "improved"]).code, Some(5));
     assert_eq!(compare(&base, &slow, &["--threshold", "20%"]).code, Some(0), "less than what matters");
-    assert_eq!(compare(&base, &slow, &["--threshold", "9%"]).code, Some(6), "too near to the threshold to say");
+
+    // One run against one suspects.
+    let (one, other) = (base.join("0.json"), slow.join("0.json"));
+    let suspect = compare(&one, &other, &[]);
+    assert_eq!(suspect.code, Some(6), "{}{}", suspect.out, suspect.err);
+    assert!(suspect.out.starts_with("SUSPECT:") && suspect.out.contains("if runs differ by"), "{}", suspect.out);
+    assert_eq!(compare(&one, &other, &["--fail-on", "suspect"]).code, Some(5));
+    assert_eq!(compare(&other, &one, &["--fail-on", "suspect"]).code, Some(6), "faster, as far as one run tells");
+    assert_eq!(compare(&one, &other, &["--threshold", "9%"]).code, Some(6), "too near to the threshold to say");
 
     let json = compare(&base, &slow, &["--json", "-"]).json()?;
     assert_eq!(json["counts"]["regressed"], 1);
@@ -292,7 +304,7 @@ fn a_report_is_one_file_that_asks_for_nothing() -> Done {
     slowed(&measured, &slow, 1.1)?;
     end(&mut numabench(), [Path::new("report"), &base, &slow, Path::new("-o"), &file]).well();
     let html = fs::read_to_string(&file)?;
-    assert!(html.starts_with("<!DOCTYPE") && html.contains("REGRESSED:"), "{html}");
+    assert!(html.starts_with("<!DOCTYPE") && html.contains("SUSPECT:"), "{html}");
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("href="), "{html}");
     Ok(())
 }
@@ -312,8 +324,8 @@ fn every_schema_is_printed_and_is_one() -> Done {
 fn what_topo_and_check_print_follows_the_schemas_that_are_printed() -> Done {
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/lumi-g.xml").display().to_string();
     for (kind, version, args) in [
-        ("topology", "1.1", &["topo", "--json"][..]),
-        ("topology", "1.1", &["topo", "--json", "--input", &machine]),
+        ("topology", "1.2", &["topo", "--json"][..]),
+        ("topology", "1.2", &["topo", "--json", "--input", &machine]),
         ("topology-diff", "1.1", &["topo", "diff", "--json", &machine, &machine]),
         ("check", "1.0", &["check", "--json"]),
     ] {

@@ -13,7 +13,7 @@ fn a_known_difference_is_said_in_the_first_lines_with_the_line_to_use() -> Done 
     assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
     let lines: Vec<&str> = ended.out.lines().collect();
     assert_eq!(lines[0], "Placement matters for this program: X=80 is best.");
-    assert_eq!(lines[1], "By how much: X=80 gives 20.0 % less (20.0 to 20.0 %) against the baseline.");
+    assert_eq!(lines[1], "By how much: X=80 gives 20.0 % less (20.0 %) against the baseline.");
     assert!(lines[2].contains(" 0.0"), "{}", lines[2]);
     assert_eq!(lines[3], "Use: X=80 sh -c 'echo x=${X:-100}'");
     for words in ["no difference", "worse", "better"] {
@@ -87,7 +87,7 @@ fn the_order_within_blocks_is_the_seeds() -> Done {
 
 #[test]
 fn a_trial_that_ends_before_its_first_verdict_says_what_it_saw_and_is_undecided() -> Done {
-    // The warm-up and a run of each within the time, not the six blocks of a verdict.
+    // Some runs of each within the time, not the six blocks of a verdict: then none of them is a warm-up.
     let slow = ["--", "sh", "-c", "sleep 0.5; echo x=${X:-100}"];
     let options = ["trial", "--vary", "X=130", "--max-time", "4s", "--json", "-"];
     let ended = run(&[&options[..], &PRINTED, &slow].concat());
@@ -96,6 +96,22 @@ fn a_trial_that_ends_before_its_first_verdict_says_what_it_saw_and_is_undecided(
     let how_much = document["verdict"][1].as_str().unwrap_or_default();
     assert!(how_much.contains("X=130") && how_much.contains(" 30.0 "), "{how_much}");
     assert!(document["comparisons"][0]["ratio_interval"].is_null());
+    let all = document["runs"].as_array().map_or(0, Vec::len);
+    assert_eq!(runs(&document).len(), all, "no finished run is lost");
+    assert!(ended.err.contains("has no time for it") && ended.err.contains("A run takes "), "{}", ended.err);
+    Ok(())
+}
+
+#[test]
+fn runs_longer_than_the_time_are_reported_though_nothing_can_be_compared() -> Done {
+    let slow = ["--", "sh", "-c", "sleep 0.8; echo x=${X:-100}"];
+    let options = ["trial", "--vary", "X=130,140,150", "--max-time", "1s", "--json", "-"];
+    let ended = run(&[&options[..], &PRINTED, &slow].concat());
+    let document = ended.json().map_err(|error| format!("{error}: {}", ended.err))?;
+    assert_eq!((ended.code, &document["status"]), (Some(6), &"complete".into()), "{}", ended.err);
+    let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["metric"] == "wall");
+    let counted: u64 = rows.filter_map(|row| row["counted"].as_u64()).sum();
+    assert_eq!(counted, 2, "{}", document["rows"]);
     Ok(())
 }
 
@@ -157,7 +173,7 @@ fn a_plan_has_the_lines_and_the_time_and_runs_nothing_that_counts() -> Done {
         "3 variants",
         "X=2: as this shell starts it",
         "X=1 sh -c ",
-        "A block takes ",
+        "a block of 3 variants ",
         "the first verdict can come after 7 blocks",
     ] {
         assert!(ended.out.contains(words), "{words}: {}", ended.out);

@@ -59,7 +59,7 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
         return Ok(());
     }
     let folder = tempfile::tempdir()?;
-    // The third run, the first that counts, is moved while it runs, as by somebody else.
+    // There is no time to warm up. The third run is moved while it runs, as by somebody else.
     let script =
         "echo run >>ran; sleep 1.2; test $(wc -l <ran) -eq 3 && taskset -cp 1 $$ >/dev/null; sleep 2; echo x=${X:-100}";
     let options = ["--launch", "taskset -c 0 {app}", "--vary", "X=130", "--max-time", "12s"];
@@ -70,7 +70,10 @@ fn a_run_whose_binding_is_changed_meanwhile_is_shown_and_not_counted() -> Done {
     assert!(ended.out.contains("MISPLACED,"), "{}", ended.out);
     assert!(moved[0]["reason"].as_str().is_some_and(|why| why.contains("binding")), "{}", moved[0]);
     let looks = |run: &&Value| run["looks"].as_array().map_or(0, Vec::len);
-    assert!(runs(&document).iter().all(|run| looks(run) == 2), "every run is looked at twice");
+    assert!(
+        runs(&document).iter().all(|run| looks(run) >= 2),
+        "every run is looked at twice, the first of a variant oftener"
+    );
     let well = runs(&document).into_iter().filter(|run| run["outcome"] == "counted");
     let seen = well.flat_map(|run| run["looks"].as_array().into_iter().flatten());
     let pus = seen.flat_map(|look| look["ranks"].as_array().into_iter().flatten()).map(|rank| rank["pus"].to_string());

@@ -33,13 +33,13 @@ pub(super) fn memory(topology: &Topology, rank: &Observed) -> Vec<Found> {
     [policy(rank, pus, &local), pages(topology, rank, pus, &local)].into_iter().flatten().collect()
 }
 
-/// The nodes that a plan takes for these PUs: the nearest with memory, where theirs has none.
+/// The nodes that a plan may take for these PUs: the nearest with memory, where theirs has none.
 fn planned(topology: &Topology, pus: &IdSet) -> IdSet {
     let first_node = |pu: u32| topology.pu(pu).and_then(|pu| pu.nodes.first().copied());
     // One PU of each node stands for all.
     let of_nodes: BTreeMap<Option<u32>, u32> = pus.iter().map(|pu| (first_node(pu), pu)).collect();
     let own = of_nodes.into_values().filter_map(|pu| own_node(topology, Owner::this_process(topology), pu).ok());
-    own.map(|(node, _)| node).collect()
+    own.flat_map(|own| own.equals.0).collect()
 }
 
 fn is_host(node: &NumaNode) -> bool {

@@ -100,6 +100,8 @@ fn ranks_that_copy_to_nodes_are_placed_at_those_and_no_gpu_takes_a_share() {
     let targets = Target::nodes_of(&machine());
     let places = given(&machine(), &Ask { gpus: GpuChoice::These(targets[..2].to_vec()), ..Ask::default() });
     assert_eq!(pus(&places), ["0-3", "4-7"]);
+    places.places.iter().for_each(|place| why(place, &["local to its memory"]));
+    assert!(places.places.iter().all(|place| !place.why.contains("GPU")), "{places:?}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub(super) struct Why<'w> {
     pub(super) part: &'w Part,
     /// How close its PUs and its GPU are.
     pub(super) closeness: Option<Closeness>,
+    /// Whether the memory of a NUMA node stands in for its GPU.
+    pub(super) is_host_memory: bool,
 }
 
 impl Why<'_> {
@@ -34,29 +36,30 @@ impl Why<'_> {
 impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { assignment, part, .. } = self;
+        let device = if self.is_host_memory { "memory" } else { "GPU" };
         let displaced = !assignment.pus.is_empty() && assignment.pus.is_subset(&assignment.elsewhere);
         match &part.basis {
             Basis::Local { local } if displaced && assignment.pus.is_subset(local) => {
-                write!(f, "near its GPU ({local}), on a core of another rank's share")?;
+                write!(f, "near its {device} ({local}), on a core of another rank's share")?;
             }
             Basis::Local { local } if displaced => {
-                write!(f, "its GPU's local cores ({local}) are taken: placed on {}", self.placed())?;
+                write!(f, "its {device}'s local cores ({local}) are taken: placed on {}", self.placed())?;
             }
-            Basis::Local { local } => write!(f, "local to its GPU ({local})")?,
+            Basis::Local { local } => write!(f, "local to its {device} ({local})")?,
             Basis::Taken { local, node } => {
-                write!(f, "this job has none of its GPU's local PUs ({local}): the nearest, {}", on(*node))?;
+                write!(f, "this job has none of its {device}'s local PUs ({local}): the nearest, {}", on(*node))?;
             }
-            Basis::NoLocal { node } => write!(f, "no PU is local to its GPU: the nearest, {}", on(*node))?,
-            Basis::Farthest { node } => write!(f, "the farthest from its GPU, {}", on(*node))?,
+            Basis::NoLocal { node } => write!(f, "no PU is local to its {device}: the nearest, {}", on(*node))?,
+            Basis::Farthest { node } => write!(f, "the farthest from its {device}, {}", on(*node))?,
             Basis::Unknown => {
-                f.write_str("its GPU's locality is unknown: cores are shared evenly over the NUMA nodes")?
+                write!(f, "its {device}'s locality is unknown: cores are shared evenly over the NUMA nodes")?
             }
             Basis::Even => f.write_str("evenly over the NUMA nodes")?,
             Basis::Next => f.write_str("the next cores in order")?,
         }
         let (share, ranks) = &part.share;
         if *ranks > 1 {
-            write!(f, "; {ranks} ranks share this GPU and its {}", counted(share.len(), "core"))?;
+            write!(f, "; {ranks} ranks share this {device} and its {}", counted(share.len(), "core"))?;
         }
         if !assignment.elsewhere.is_empty() && !displaced {
             write!(

@@ -163,6 +163,7 @@ pub fn build(seed: &Seed) -> Topology {
             not_in_cgroup_pus: outside.clone(),
             not_in_affinity_pus: of(PuStatus::NotInAffinity),
             missing_nodes: IdSet::default(),
+            memory_limits: Vec::new(),
         },
         gpus: gpus.collect(),
         pus,

@@ -5,19 +5,23 @@ use analysis::judge::{Basis, ChangeVerdict};
 
 use crate::digits::{compared, signed_change};
 
-/// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8 %`) and the values behind it (`10+12 blocks`).
+/// The base, the new figure, its change whichever is better (`-3.1 %`), the interval of that (`-3.4 % .. -2.8 %`, with what it assumes of runs) and the values behind it (`10+12 blocks`).
 pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
     let interval = case.ratio_interval;
     let what = match case.basis {
         Basis::Runs => "runs",
         Basis::Blocks => "blocks",
     };
+    let assumed = case
+        .assumed_run_deviation
+        .map_or(String::new(), |deviation| format!(" if runs differ by {:.1} %", deviation * 100.0));
     [
         compared(case.unit, case.base),
         compared(case.unit, case.new),
         signed_change(case.ratio.unwrap_or(case.new / case.base)),
-        interval
-            .map_or("–".to_owned(), |ends| format!("{} .. {}", signed_change(ends.low), signed_change(ends.high))),
+        interval.map_or("–".to_owned(), |ends| {
+            format!("{} .. {}{assumed}", signed_change(ends.low), signed_change(ends.high))
+        }),
         format!("{}+{} {what}", case.base_values, case.new_values),
     ]
 }
@@ -26,6 +30,7 @@ pub(super) fn cells(case: &ComparedCase) -> [String; 5] {
 pub(crate) fn verdict(verdict: ChangeVerdict) -> &'static str {
     match verdict {
         ChangeVerdict::Regressed => "REGRESSED",
+        ChangeVerdict::Suspect => "SUSPECT",
         ChangeVerdict::Improved => "IMPROVED",
         ChangeVerdict::Same => "SAME",
         ChangeVerdict::Inconclusive => "INCONCLUSIVE",

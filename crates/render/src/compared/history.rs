@@ -1,10 +1,11 @@
 //! Step changes for a terminal: what changed when, by how much, and what changed with it.
 
 use analysis::compare::change;
-use analysis::history::History;
+use analysis::history::{History, MovingSeries};
+use stats::series_shape::SeriesShape;
 use stats::units::counted;
 
-use crate::digits::compared as figure;
+use crate::digits::{compared as figure, signed_change};
 use crate::terminal::page::{Page, Tone};
 
 /// The history as text so many columns wide.
@@ -13,6 +14,10 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
     let worse = |step: &analysis::history::LevelChange| (step.after < step.before) == step.unit.more_is_better();
     let slower = history.steps.iter().filter(|step| worse(step)).count();
     let found = match history.steps.len() {
+        0 if !history.moving.is_empty() => {
+            let verb = if history.moving.len() == 1 { "moves" } else { "move" };
+            format!("No step change, but {} of the series {verb} without one (below),", history.moving.len())
+        }
         0 => "No step change".to_owned(),
         1 => "1 step change".to_owned(),
         several => format!("{several} step changes, {slower} of them for the worse"),
@@ -45,6 +50,9 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
             page.paragraph(Tone::Faint, "    changed   ", "no recorded change of the environment");
         }
     }
+    for series in &history.moving {
+        page.paragraph(Tone::Warning, "  ", &format!("{}: {}", series.key, moves(series)));
+    }
     page.blank();
     if history.too_short > 0 {
         page.paragraph(
@@ -57,4 +65,26 @@ pub fn history(history: &History, width: usize, color: bool) -> String {
         );
     }
     page.finish(color)
+}
+
+/// How a series without a step moves.
+fn moves(series: &MovingSeries) -> String {
+    let of = |count: u32| counted(count as usize, "run");
+    match series.shape {
+        SeriesShape::Alternating { low, high, at_low, switches } => format!(
+            "two levels that alternate, {} in {} and {} in {}, {switches} switches: look for what differs between such runs",
+            figure(series.unit, low),
+            of(at_low),
+            figure(series.unit, high),
+            of(series.runs - at_low)
+        ),
+        SeriesShape::Drifting { change } => {
+            format!("a slow drift, {} over {}: it has no day", signed_change(1.0 + change), of(series.runs))
+        }
+        SeriesShape::Wandering { correlation, range } => format!(
+            "runs near to the one before (correlation {correlation:.1}) that wander over a range of {:.1} %: compare runs \
+             that took turns",
+            range * 100.0
+        ),
+    }
 }

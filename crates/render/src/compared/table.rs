@@ -20,7 +20,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     let counts = &comparison.counts;
     let tone = match counts {
         counts if counts.regressed > 0 => Tone::Bad,
-        counts if counts.missing + counts.inconclusive > 0 => Tone::Warning,
+        counts if counts.missing + counts.suspect + counts.inconclusive > 0 => Tone::Warning,
         _ => Tone::Title,
     };
     page.paragraph(tone, "", &comparison.summary);

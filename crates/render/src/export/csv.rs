@@ -14,12 +14,29 @@ pub(super) fn csv(points: &Points) -> String {
     [points.columns.join(",") + points.line_end].into_iter().chain(points.points.iter().map(row)).collect()
 }
 
-/// Quotes where a comma, a quote or a line break needs them.
+/// Quotes where a comma, a quote or a line break needs them. Text of others is one line, and no formula: spreadsheets compute what begins with one of these characters
+/// (OWASP, CSV injection), and take what begins with an apostrophe for text.
 fn quoted(field: &str) -> String {
     // What steers a terminal is replaced: a table is looked at with `cat`.
-    let field = &stats::printable::lines(field)[..];
+    let field = stats::printable::line(field);
+    let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    let field = if is_formula { format!("'{field}") } else { field };
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
+        false => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_one_line_and_no_formula() {
+        assert_eq!(quoted("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+        assert_eq!(quoted("@SUM(A1,A2)"), "\"'@SUM(A1,A2)\"");
+        assert_eq!(quoted("+cmd|x"), "'+cmd|x");
+        assert_eq!(quoted("host\n::error::x"), "host ::error::x");
+        assert_eq!(["-3.5", "+2", "node 0", ""].map(quoted), ["-3.5", "+2", "node 0", ""], "numbers stay numbers");
     }
 }

@@ -1,6 +1,7 @@
 //! Documents in the forms of dashboards and pipelines: pure functions from a document to text.
 //!
 //! * `points` the list that every form is written from; `result`, `trial`, `mpi` and `imported` make it, each of one kind of document (the latter two by `in_words`);
+//! * `quantity` what a row of a result counts, and its unit, by the kind of result;
 //! * `csv` a row a point, for spreadsheets and data frames;
 //! * `bmf` Bencher's metric format; `gha` the input of github-action-benchmark;
 //! * `openmetrics` for Prometheus (node_exporter's textfile collector) and GitLab;
@@ -19,6 +20,7 @@ mod junit;
 mod mpi;
 mod openmetrics;
 pub mod points;
+mod quantity;
 mod result;
 mod trial;
 
@@ -29,7 +31,7 @@ pub use self::imported::points as imported;
 pub use self::mpi::points as mpi;
 pub use self::result::points as result;
 pub use self::trial::points as trial;
-use points::Points;
+use points::{Number, Points};
 
 /// The forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +85,29 @@ impl Points {
 
 /// The points of a document of any kind.
 pub fn any<B>(document: &AnyDocument<B>) -> Points {
-    match document {
+    let points = match document {
         AnyDocument::Result(document) => result(document),
         AnyDocument::Trial(document) => trial(document),
         AnyDocument::Mpi(document) => mpi(document),
         AnyDocument::Imported(document) => imported(document),
+    };
+    points.of_numbers()
+}
+
+impl Points {
+    /// The same without what is no number: sums and quotients of a document's figures can be larger than any, and no form has a word for that.
+    fn of_numbers(mut self) -> Self {
+        for point in &mut self.points {
+            point.numbers.retain(|(_, number)| !matches!(number, Number::Real(value) if !value.is_finite()));
+            point.figures.retain(|figure| (figure.value / figure.measure.scale).is_finite());
+            for figure in &mut point.figures {
+                let is_number = |end: &f64| (end / figure.measure.scale).is_finite();
+                (figure.low, figure.high) = (figure.low.filter(is_number), figure.high.filter(is_number));
+            }
+        }
+        for gauge in &mut self.gauges {
+            gauge.value = gauge.value.filter(|value| value.is_finite());
+        }
+        self
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::figure::{Unit, status_word};
+use analysis::figure::status_word;
 use analysis::incomplete::Incomplete;
 use analysis::run::other_ends;
 use analysis::words::lanes;
@@ -18,12 +18,11 @@ use report::result::RankResult;
 use report::row::{Row, RowStatus};
 use report::timestamp::unix_ns;
 
-use super::points::{
-    Estimate, Gauge, Label, MetricFamily, Number, Point, Points, RATE, TIME, TestCase, TestFault, TestOutcome, known,
-};
+use super::points::{Estimate, Gauge, Label, Number, Point, Points, TestCase, TestFault, TestOutcome, known};
+use super::quantity::{Quantity, metrics};
 
 /// The columns of its table.
-const COLUMNS: [&str; 29] = [
+const COLUMNS: [&str; 34] = [
     "started_at",
     "numabench",
     "platform",
@@ -53,9 +52,14 @@ const COLUMNS: [&str; 29] = [
     "percent_of_bound",
     "blocks",
     "link",
+    "quantity",
+    "unit",
+    "value",
+    "value_low",
+    "value_high",
 ];
-const FIELDS: [&str; 6] =
-    ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound"];
+const FIELDS: [&str; 7] =
+    ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound", "value"];
 /// A device by what it is on its node, and its model.
 const DEVICE: [Label; 3] = [
     Label { name: "device", word: "device_on_node" },
@@ -88,11 +92,7 @@ pub fn points<B>(document: &Document<B>) -> Points {
         labels: [&case[..], &DEVICE, &platform, &place, &hosts].concat(),
         tags: [&Label::same_in_all_forms(&["host"])[..], &platform, &case, &DEVICE, &place].concat(),
         fields: &FIELDS,
-        metrics: MetricFamily::rate_and_time(
-            "numabench_copy",
-            ["Rate of the median block of copies", "Median time of a round of copies"],
-            true,
-        ),
+        metrics: metrics(),
         gauges: vec![
             gauge("started_seconds", "seconds", "When the run began, Unix time", began),
             gauge("elapsed_seconds", "seconds", "How long the run took", Some(document.elapsed_s)),
@@ -122,6 +122,8 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         })
         .collect();
     let others = other_ends(document);
+    let quantities: BTreeMap<&str, Quantity> =
+        document.cases.iter().map(|case| (&case.id[..], Quantity::of(document, case))).collect();
     let groups: BTreeMap<&str, &str> =
         document.cases.iter().filter_map(|case| Some((&case.id[..], case.group.as_deref()?))).collect();
     let without_rank = |row: &Row| name(row, nodes.get(&row.rank).copied(), others.get(&row.rank));
@@ -141,6 +143,13 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         words.push(("group", groups.get(&row.case[..]).copied().unwrap_or_default().to_owned()));
         words.push(("other_device", others.get(&row.rank).cloned().unwrap_or_default()));
         words.push(("double", double));
+        let quantity = quantities.get(&row.case[..]).copied().unwrap_or(Quantity::Bytes);
+        words.extend([("quantity", quantity.name().to_owned()), ("unit", quantity.unit().to_owned())]);
+        let figures = quantity.figures(row);
+        // A rate in bytes is there where bytes are what counts.
+        let moved = |rate: Option<f64>| rate.filter(|_| quantity == Quantity::Bytes).map(Number::Real);
+        let value = figures.first();
+        let end = |end: fn(&Estimate) -> Option<f64>| value.and_then(end).map(Number::Real);
         let took_s = results
             .get(&(&row.case[..], row.rank))
             .and_then(|result| result.summary())
@@ -158,18 +167,21 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
                 ("median_ns", row.median_ns.map(Number::Real)),
                 ("median_low_ns", row.median_low_ns.map(Number::Real)),
                 ("median_high_ns", row.median_high_ns.map(Number::Real)),
-                ("median_bytes_per_s", row.median_bytes_per_s.map(Number::Real)),
-                ("bytes_per_s", row.bytes_per_s.map(Number::Real)),
+                ("median_bytes_per_s", moved(row.median_bytes_per_s)),
+                ("bytes_per_s", moved(row.bytes_per_s)),
                 ("percent_of_bound", row.percent_of_bound.map(Number::Real)),
                 ("blocks", row.blocks.map(Number::Count)),
+                ("value", end(|figure| Some(figure.value))),
+                ("value_low", end(|figure| figure.low)),
+                ("value_high", end(|figure| figure.high)),
             ]),
-            figures: figures(row),
+            figures,
             test: Some(TestCase {
                 suite: row.case.clone(),
                 class: row.case.clone(),
                 name: name.clone(),
                 took_s,
-                outcome: outcome(row),
+                outcome: outcome(row, quantity),
             }),
             name,
         }
@@ -214,32 +226,11 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
     ]
 }
 
-/// The rate of the median block, and the median time of a round. Copies up to 64 KiB are judged by their time, as comparisons judge them.
-fn figures(row: &Row) -> Vec<Estimate> {
-    let by_time = Unit::of(row.bytes) == Unit::Ns;
-    let time = row.median_ns.map(|value| Estimate {
-        measure: TIME,
-        is_main: by_time,
-        value,
-        low: row.median_low_ns,
-        high: row.median_high_ns,
-    });
-    let rate = row.median_bytes_per_s.zip(row.median_ns).map(|(value, ns)| {
-        let at = |end: Option<f64>| end.map(|end| value * ns / end);
-        Estimate { measure: RATE, is_main: !by_time, value, low: at(row.median_high_ns), high: at(row.median_low_ns) }
-    });
-    rate.into_iter().chain(time).collect()
-}
-
-fn outcome(row: &Row) -> TestOutcome {
+fn outcome(row: &Row, quantity: Quantity) -> TestOutcome {
     let reason = row.reason.clone().unwrap_or_default();
     let why = |reason| TestFault { kind: status_word(row.status), reason };
     match row.status {
-        RowStatus::Measured => {
-            let rate = row.median_bytes_per_s.unwrap_or_default() / 1e9;
-            let time = row.median_ns.unwrap_or_default() / 1e3;
-            TestOutcome::Measured(format!("{rate:.3} GB/s, median round {time:.3} µs"))
-        }
+        RowStatus::Measured => TestOutcome::Measured(quantity.words(row)),
         RowStatus::Skipped => TestOutcome::Skipped(reason),
         RowStatus::Failed | RowStatus::Newer => TestOutcome::Error(why(reason)),
         RowStatus::Invalid | RowStatus::Corrupt => TestOutcome::Failure(why(reason)),

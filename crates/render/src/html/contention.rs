@@ -7,7 +7,7 @@ use report::contention::Penalty;
 use report::matrix::Matrix;
 use stats::alike::distinct;
 use stats::interval::range;
-use stats::units::size;
+use stats::units::{rate_range, size};
 
 use super::write::HtmlPage;
 use crate::charts::colours::series;
@@ -78,7 +78,7 @@ fn plot(curve: &Curve, highest: f64) -> Plot {
 fn described(curve: &Curve) -> String {
     let all = (1..=curve.most_at_once()).filter_map(|n| {
         let (low, high) = range(curve.points.iter().filter(|point| point.at_once == n).map(|point| point.bytes_per_s))?;
-        Some(format!("{n}: {} to {}", digits::rate_number(low, None), digits::rate(high, None)))
+        Some(format!("{n}: {}", rate_range(low, high)))
     });
     all.collect::<Vec<_>>().join("; ")
 }

@@ -6,6 +6,7 @@ use super::write::HtmlPage;
 use crate::charts::colours::{of_part, text_on};
 use crate::digits;
 use stats::interval::range;
+use stats::units::{range as range_of, rate_range};
 use svg::escaped;
 use svg::text_metrics::width;
 use svg::{Anchor, Picture};
@@ -146,7 +147,11 @@ impl Table {
     /// The range of the figures, for those who cannot see them.
     pub(super) fn described(&self) -> String {
         let (low, high) = range(self.figures()).unwrap_or_default();
-        format!("{} to {}", self.number(low, None), self.with_unit(high))
+        self.range(low, high)
+    }
+
+    fn range(&self, low: f64, high: f64) -> String {
+        if self.is_time { format!("{} ns", range_of(low, high)) } else { rate_range(low, high) }
     }
 
     /// Without numbers: a square a cell, those of about the same figure together, each with the range under the pointer.
@@ -168,7 +173,7 @@ impl Table {
             }
         }
         for (level, (d, low, high)) in levels {
-            let value = format!("{} to {}", self.number(low, None), self.with_unit(high));
+            let value = self.range(low, high);
             picture.form(&d, &format!("fill=\"{}\"", of_part(level as f64 / (LEVELS - 1) as f64)), &value);
         }
         let every = (14.0 / side).ceil().max(1.0) as usize;

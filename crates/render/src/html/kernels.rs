@@ -40,7 +40,7 @@ fn shares(document: &Document, (row, column): (&str, &str), page: &mut HtmlPage)
     };
     let rows: Vec<Row> = in_place(document, (row, column)).filter_map(of).collect();
     let title = format!("{column}, host memory of {row}: the part of each kernel's time that goes to transfers");
-    drawn(&title, "% of the time in transfers", rows, page);
+    drawn(&title, "% of the time beyond its runs", rows, page);
 }
 
 /// `63.9 GB/s; 2784 alone`: with transfers, and on data that stays on the GPU.

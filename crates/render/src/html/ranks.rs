@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::words::direction;
+use analysis::words::direction_in;
 use report::Document;
 use report::case::{Case, Order};
 use report::row::Row as Figure;
@@ -54,7 +54,7 @@ fn sizes(document: &Document) -> usize {
 }
 
 fn row(document: &Document, case: &Case, figure: &Figure, at: usize, is_slow: bool) -> Row {
-    let name = format!("{} {}", names::rank(document, figure.rank), direction(case.direction));
+    let name = format!("{} {}", names::rank(document, figure.rank), direction_in(document, case.direction));
     let Some(rate) = figure.median_bytes_per_s else {
         let why = figure.reason.clone().unwrap_or_default();
         return Row { name, said: format!("no figure: {why}"), colour: series(at), marks: Vec::new() };

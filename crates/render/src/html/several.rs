@@ -86,6 +86,7 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
     let row = |case: &&ComparedCase| {
         let colour = match case.verdict {
             ChangeVerdict::Regressed => series(1),
+            ChangeVerdict::Suspect => series(3),
             ChangeVerdict::Improved => series(2),
             ChangeVerdict::Same => series(0),
             ChangeVerdict::Inconclusive => series(5),

@@ -132,7 +132,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     page.append(end);
     let more = left_out.len().saturating_sub(NAMES);
     left_out.truncate(NAMES);
-    left_out.push(if more > 0 { format!("{more} more tables") } else { "devices".to_owned() });
+    left_out.push(if more > 0 { stats::units::counted(more, "more table") } else { "devices".to_owned() });
     page.paragraph(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
     page.finish(style.color)
 }

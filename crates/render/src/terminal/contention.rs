@@ -22,11 +22,12 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         return;
     }
     page.line(Tone::Title, "Contention: each rank alone, and with the others, GB/s (medians)");
-    grid(&document.penalties).draw(page);
+    grid(document).draw(page);
     page.blank();
 }
 
-fn grid(penalties: &[Penalty]) -> TextGrid {
+fn grid(document: &Document) -> TextGrid {
+    let penalties = &document.penalties[..];
     let several = |differ: fn(&Penalty, &Penalty) -> bool| penalties.iter().any(|one| differ(one, &penalties[0]));
     let sizes = several(|a, b| a.bytes != b.bytes);
     let memories = several(|a, b| a.memory != b.memory);
@@ -45,7 +46,7 @@ fn grid(penalties: &[Penalty]) -> TextGrid {
             let mut cells = vec![penalty.rank.to_string()];
             cells.extend(sizes.then(|| units::size(penalty.bytes)));
             cells.extend(memories.then(|| words::memory(penalty.memory).to_owned()));
-            cells.push(words::direction(penalty.direction).to_owned());
+            cells.push(words::direction_in(document, penalty.direction).to_owned());
             cells.push(decimals.show(penalty.alone_bytes_per_s));
             cells.push(decimals.show(penalty.simultaneous_bytes_per_s));
             cells.push(digits::signed_change(ratio(penalty)));

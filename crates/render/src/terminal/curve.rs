@@ -74,7 +74,10 @@ fn sweeps(document: &Document, all_rows: &[Row]) -> (Vec<Sweep>, usize) {
             let (rate, ns) = (row.median_bytes_per_s?, row.median_ns?);
             Some((row.bytes, (rate, digits::time_interval(row).map(|ends| ends.rate_of(rate * ns)))))
         };
-        Sweep { name: format!("{who}{}", words::direction(way)), rates: rows.iter().filter_map(rate).collect() }
+        Sweep {
+            name: format!("{who}{}", words::direction_in(document, way)),
+            rates: rows.iter().filter_map(rate).collect(),
+        }
     };
     let mut sweeps: Vec<Sweep> = first.into_iter().map(of).filter(|sweep| sweep.rates.len() > 2).collect();
     sweeps.sort_by(|a, b| b.last().total_cmp(&a.last()));

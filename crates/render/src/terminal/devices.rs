@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use report::conditions::{ClockRange, Conditions};
 use report::device::{Device, DeviceKind, Link, ReadWhen, name_on_node};
+use report::document::PlatformKind;
 use stats::alike::grouped;
 use stats::{IdSet, units};
 
@@ -76,21 +77,28 @@ fn heading(document: &Document) -> String {
             all.iter().map(name).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
         }
     };
-    let mut parts = vec![name, used(document)];
+    let mut parts = vec![name];
+    parts.extend(used(document));
     parts.extend(platform.driver_version.as_ref().map(|version| format!("driver {version}")));
     parts.extend(platform.api_version.as_ref().map(|version| format!("API {version}")));
     format!("Devices: {}", parts.join(", "))
 }
 
 /// How many devices were used, and how many could have been: under a launcher each rank may see its own only.
-fn used(document: &Document) -> String {
-    let used = document.devices.len();
+/// Host memory beside GPUs is none of them.
+fn used(document: &Document) -> Option<String> {
+    let gpus = document.devices.iter().filter(|device| device.kind != DeviceKind::HostMemory).count();
+    let is_host = document.platform.kind == PlatformKind::Host;
+    if gpus == 0 && !is_host {
+        return None;
+    }
+    let used = if is_host { document.devices.len() } else { gpus };
     let visible: BTreeSet<u32> = document.ranks.iter().filter_map(|rank| rank.visible_devices).collect();
-    match (visible.first(), visible.last()) {
-        (Some(least), Some(most)) if least != most => format!("{used} used, {least} to {most} visible to each rank"),
+    Some(match (visible.first(), visible.last()) {
+        (Some(least), Some(most)) if least != most => format!("{used} used, {least}–{most} visible to each rank"),
         (Some(all), _) if document.launch.is_some() => format!("{used} used, {all} visible to each rank"),
         _ => format!("{used} used of {} visible", document.platform.visible_devices),
-    }
+    })
 }
 
 /// Which columns there are: those in which all devices have nothing to say are left out.
@@ -120,7 +128,8 @@ impl Columns {
     }
 
     fn cells(&self, device: &Device, with_uuid: bool) -> Vec<String> {
-        let mut cells = vec![device.index.to_string()];
+        let is_other = self.gpus && device.kind == DeviceKind::HostMemory;
+        let mut cells = vec![if is_other { "–".to_owned() } else { device.index.to_string() }];
         cells.extend(self.names.then(|| device.name.clone()));
         cells.push(name_on_node(&device.id).to_owned());
         cells.extend(with_uuid.then(|| device.uuid.clone().unwrap_or("none".into())));

@@ -27,7 +27,7 @@ fn rates(document: &Document, (row, column): (&str, &str), page: &mut Page) {
     let found: Vec<(&KernelFigures, &KernelPlace)> = in_place(document, (row, column)).collect();
     let on_gpu = found.iter().any(|(_, place)| place.resident_ns.is_some());
     let header: &[&str] = match on_gpu {
-        true => &["", "with transfers", "± 95 %", "alone", "± 95 %", "", "in transfers"],
+        true => &["", "with transfers", "± 95 %", "alone", "± 95 %", "", "beyond its runs"],
         false => &["", "rate", "± 95 %", ""],
     };
     let mut grid = TextGrid::new(1, header);

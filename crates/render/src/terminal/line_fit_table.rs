@@ -17,7 +17,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
     let mut grid = TextGrid::new(2, &["", "memory", "latency α", "± 95 %", "rate β GB/s", "± 95 %", "half rate n½ at"]);
     grid.caption("Time against size: t = α + n/β".to_owned());
     for fit in &document.fits {
-        let name = format!("{}{}", of_rank(document, fit.rank), words::direction(fit.direction));
+        let name = format!("{}{}", of_rank(document, fit.rank), words::direction_in(document, fit.direction));
         let part = |interval: &Interval, center: f64| match interval.relative_half_width(center) {
             part if part.is_finite() => format!("{:.1} %", part * 100.0),
             _ => "–".to_owned(),

@@ -60,7 +60,7 @@ fn rates(document: &Document) -> TextGrid {
         for row in rank_selection::node_rows(document, case).iter().filter(|row| picked.rows.contains(&row.node)) {
             node_row(document, case, row, decimals, &mut grid);
         }
-        if let Some(more) = picked.more("node", "mean ", decimals) {
+        if let Some(more) = picked.more("node", "mean ") {
             grid.text_row(vec!["…".into()], Tone::Faint, more);
         }
     }

@@ -68,7 +68,7 @@ impl Page {
 
     /// One line. What steers a terminal or turns a line (a driver's and a document's text is not ours) is replaced, and of a line longer than any screen the middle is left out, here and nowhere else.
     pub fn line(&mut self, tone: Tone, text: impl Into<String>) {
-        let line = printable::lines(text.into().trim_end());
+        let line = printable::line(text.into().trim_end());
         self.lines.push((tone, printable::shortened(&line, printable::LINE_CHARACTERS).into_owned()));
     }
 

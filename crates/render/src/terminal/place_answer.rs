@@ -23,7 +23,7 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
     let most = places.iter().map(|place| place.cores).max().unwrap_or(0);
     let least = places.iter().map(|place| place.cores).min().unwrap_or(0);
     let cores = counted(most as usize, "core");
-    let cores = if least < most { format!("{least} to {cores}") } else { cores };
+    let cores = if least < most { format!("{least}–{cores}") } else { cores };
     let ranks = format!("{} of {cores}", counted(places.len(), "rank"));
     let with_gpu = places.iter().filter(|place| place.gpu.is_some()).count();
     let count = |wanted: &[Locality]| {

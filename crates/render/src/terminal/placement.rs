@@ -71,6 +71,6 @@ fn pages(seen: &[&PlacementSeen], of: fn(&PlacementSeen) -> &Known<Vec<NodePages
     let counts: BTreeSet<u64> = known.iter().map(|pages| pages.iter().map(|on| on.pages).sum()).collect();
     match (counts.first()?, counts.last()?) {
         (least, most) if least == most => Some(format!("node {nodes} ({least})")),
-        (least, most) => Some(format!("node {nodes} ({least} to {most})")),
+        (least, most) => Some(format!("node {nodes} ({least}–{most})")),
     }
 }

@@ -51,7 +51,7 @@ fn grid(document: &Document, rank: &Rank) -> TextGrid {
     for group in groups(document) {
         grid.caption(group.caption);
         for case in group.cases {
-            let label = words::direction(case.direction).to_owned();
+            let label = words::direction_in(document, case.direction).to_owned();
             match shown(case, rank.rank) {
                 Shown::Words { tone, text } => grid.text_row(vec![label], tone, text),
                 Shown::Numbers { summary, percent_of_bound, flags, blocks, .. } => {

@@ -8,9 +8,9 @@ use report::case::Case;
 use report::contention::{Aggregate, NodeAggregate, rates_by_node};
 use report::outlier_node::OutlierNode;
 use stats::interval::range;
+use stats::units::range as range_of;
 
 use super::hosts;
-use super::numbers::RateDecimals;
 
 /// As many rows are read as one table.
 const MOST_ROWS: usize = 16;
@@ -44,11 +44,11 @@ impl Picked {
         Self { rows, left_out: rest.len(), between: range(rest) }
     }
 
-    /// `496 more ranks, 20.031 to 27.116 GB/s`; `None` when all have rows. `figure` says of what the rates are.
-    pub(super) fn more(&self, noun: &str, figure: &str, decimals: RateDecimals) -> Option<String> {
+    /// `496 more ranks, 20.0–27.1`; `None` when all have rows. `figure` says of what the rates are.
+    pub(super) fn more(&self, noun: &str, figure: &str) -> Option<String> {
         let (least, most) = self.between?;
         let s = if self.left_out == 1 { "" } else { "s" };
-        Some(format!("{} more {noun}{s}, {figure}{} to {}", self.left_out, decimals.show(least), decimals.show(most)))
+        Some(format!("{} more {noun}{s}, {figure}{}", self.left_out, range_of(least / 1e9, most / 1e9)))
     }
 }
 

@@ -59,7 +59,7 @@ fn grid(document: &Document) -> TextGrid {
     let mut timed = Vec::new();
     for group in groups(document) {
         for case in &group.cases {
-            grid.caption(format!("{}, {}", words::direction(case.direction), group.caption));
+            grid.caption(format!("{}, {}", words::direction_in(document, case.direction), group.caption));
             timed.extend(rows(document, case, &figures, &labels, &mut grid));
         }
     }
@@ -108,7 +108,7 @@ fn rows<'a>(
             _ => grid.text_row(vec!["…".into()], tone, format!("{}: {text}", words::ranks(&ranks))),
         }
     }
-    if let Some(more) = picked.more("rank", "", figures.decimals) {
+    if let Some(more) = picked.more("rank", "") {
         grid.text_row(vec!["…".into()], Tone::Faint, format!("{more} GB/s"));
     }
     timed

@@ -21,8 +21,8 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         columns.sort_by_key(|case| case.bytes);
         let sizes: BTreeSet<u64> = columns.iter().map(|case| case.bytes).collect();
         let name = |case: &&Case| match sizes.len() {
-            1 => words::direction(case.direction).to_owned(),
-            _ => format!("{} {}", words::direction(case.direction), stats::units::size(case.bytes)),
+            1 => words::direction_in(document, case.direction).to_owned(),
+            _ => format!("{} {}", words::direction_in(document, case.direction), stats::units::size(case.bytes)),
         };
         let header: Vec<String> = [String::new()].into_iter().chain(columns.iter().map(name)).collect();
         let mut grid = TextGrid::new(1, &header);
@@ -45,7 +45,7 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
                 cells.push(match shown(case, rank) {
                     Shown::Numbers { summary, .. } => digits::median_rate(summary),
                     Shown::Words { tone, text } => {
-                        notes.push((tone, format!("{}: {text}", words::direction(case.direction))));
+                        notes.push((tone, format!("{}: {text}", words::direction_in(document, case.direction))));
                         "–".to_owned()
                     }
                 });

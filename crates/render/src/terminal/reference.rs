@@ -1,9 +1,9 @@
 //! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
 
-use analysis::reference::{FigureOrigin, Reference, gigabytes, plain_name};
+use analysis::reference::{FigureOrigin, Reference, plain_name};
 use analysis::reference_fits::{Fit, fits};
 use report::Document;
-use stats::units::{duration_ns, size};
+use stats::units::{counted, duration_range, range as range_of, size};
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
@@ -18,7 +18,7 @@ pub fn draw(document: &Document, references: &[Reference], page: &mut Page) {
     }
 }
 
-/// `H2D 512 MiB 55.4 GB/s; published for H200 on PCIe 5 x16: 55.0–55.6 (nvbandwidth 0.8, 2026-11)`.
+/// `H2D 512 MiB 55.4 GB/s; published for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8, 2026-11)`.
 fn line(fit: &Fit) -> String {
     let reference = &fit.reference;
     let whose = match reference.kind {
@@ -30,20 +30,24 @@ fn line(fit: &Fit) -> String {
     let unit = if reference.is_time { "" } else { " GB/s" };
     let of = if reference.is_time { String::new() } else { format!(" {}", size(fit.bytes)) };
     format!(
-        "{}{of} {}{unit}; {whose} {}: {} ({}, {})",
+        "{}{of} {}{unit}; {whose} {}: {}{} ({}, {})",
         fit.what,
         range(fit.measured, reference.is_time),
         reference.hardware(),
         range(reference.range, reference.is_time),
+        machines(reference),
         reference.source,
         reference.date
     )
 }
 
+/// `, 3 machines`; nothing where the source does not tell.
+fn machines(reference: &Reference) -> String {
+    reference.machines.map_or(String::new(), |count| format!(", {}", counted(count as usize, "machine")))
+}
+
 fn range((low, high): (f64, f64), is_time: bool) -> String {
-    let shown = |value: f64| if is_time { duration_ns(value) } else { gigabytes(value) };
-    let (low, high) = (shown(low), shown(high));
-    if low == high { low } else { format!("{low}–{high}") }
+    if is_time { duration_range(low, high) } else { range_of(low / 1e9, high / 1e9) }
 }
 
 /// What to look at where a figure is worse than the range.
@@ -58,7 +62,7 @@ fn hint(fit: &Fit) -> String {
     };
     let far = if fit.reference.is_time { "above" } else { "below" };
     format!(
-        "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ. Look at {look}; {}",
+        "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ by a few per cent. Look at {look}; {}",
         gpus.join(", "),
         most * 100.0,
         fit.reference.found_at
@@ -81,7 +85,8 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
                 format!("No reference figure for {gpu}: `numabench reference` lists all {}.", references.len())
             }
             (some, _) => format!(
-                "{some} reference figures. One below such a range is a hint; baselines of your own nodes decide."
+                "{}. More than 3 % below a range is a hint; baselines of your own nodes decide.",
+                counted(some, "reference figure")
             ),
         },
     );
@@ -109,7 +114,7 @@ pub fn references(references: &[Reference], gpu: Option<&str>, width: usize, col
             sizes,
             one.place.clone().unwrap_or_else(|| "–".to_owned()),
             format!("{}{unit}", range(one.range, one.is_time)),
-            format!("{}, {}", one.source, one.date),
+            format!("{}{}, {}", one.source, machines(one), one.date),
         ];
         grid.row(cells, vec![(Tone::Faint, one.found_at.clone())]);
     }

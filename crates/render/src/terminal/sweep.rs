@@ -28,16 +28,17 @@ pub(super) fn draw(document: &Document, rank: &Rank, page: &mut Page) {
         let mut rest = &directions[..];
         while !rest.is_empty() {
             // As many directions as fit, but at least one.
-            let fitting = (2..=rest.len()).rev().find(|&n| grid(&group, rank, &rest[..n]).width() <= page.width());
+            let fitting =
+                (2..=rest.len()).rev().find(|&n| grid(document, &group, rank, &rest[..n]).width() <= page.width());
             let (now, later) = rest.split_at(fitting.unwrap_or(1));
-            grid(&group, rank, now).draw(page);
+            grid(document, &group, rank, now).draw(page);
             page.blank();
             rest = later;
         }
     }
 }
 
-fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
+fn grid(document: &Document, group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
     let columns: Vec<Column> = directions.iter().map(|&direction| Column::of(group, rank, direction)).collect();
     let summaries = || columns.iter().flat_map(Column::summaries);
     let unit = TimeUnit::for_sweep(summaries().map(|summary| summary.median_ns));
@@ -46,7 +47,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
 
     let (mut header, mut marks) = (vec!["size".to_owned()], Vec::new());
     for column in &columns {
-        header.push(format!("{} {}", words::direction(column.direction), unit.name));
+        header.push(format!("{} {}", words::direction_in(document, column.direction), unit.name));
         header.extend(["± 95 %", "GB/s"].map(String::from));
         if column.flags().next().is_some() {
             marks.push(header.len());
@@ -58,7 +59,7 @@ fn grid(group: &Group<'_>, rank: &Rank, directions: &[Direction]) -> TextGrid {
     grid.caption(group.caption.clone());
     let sizes: BTreeSet<u64> = columns.iter().flat_map(|column| column.by_size.keys().copied()).collect();
     for bytes in sizes {
-        row(&columns, bytes, unit, decimals, &mut grid);
+        row(document, &columns, bytes, unit, decimals, &mut grid);
     }
     if !flags.is_empty() {
         grid.foot(Tone::Warning, words::flag_letters(&flags));
@@ -103,7 +104,14 @@ impl<'a> Column<'a> {
 
 /// The line of a size. Words that stand for all its directions take the place of its numbers; others follow it, each with
 /// the directions they are said of.
-fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimals, grid: &mut TextGrid) {
+fn row(
+    document: &Document,
+    columns: &[Column<'_>],
+    bytes: u64,
+    unit: TimeUnit,
+    decimals: RateDecimals,
+    grid: &mut TextGrid,
+) {
     let mut cells = vec![units::size(bytes)];
     let mut said: Vec<((Tone, &str), &str)> = Vec::new();
     for column in columns {
@@ -114,7 +122,7 @@ fn row(columns: &[Column<'_>], bytes: u64, unit: TimeUnit, decimals: RateDecimal
                 ([median, numbers::half_width(summary), rate], letters)
             }
             Some(Shown::Words { tone, text }) => {
-                said.push(((*tone, text), words::direction(column.direction)));
+                said.push(((*tone, text), words::direction_in(document, column.direction)));
                 (DASHES.map(String::from), String::new())
             }
             // Timed by another clock: it is in another table.

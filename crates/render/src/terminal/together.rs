@@ -35,7 +35,7 @@ fn aggregates(document: &Document) -> TextGrid {
         cases.sort_by_key(|case| case.bytes);
         grid.caption(group.caption);
         for case in cases {
-            let mut labels = vec![words::direction(case.direction).to_owned()];
+            let mut labels = vec![words::direction_in(document, case.direction).to_owned()];
             if sweep {
                 labels.insert(0, units::size(case.bytes));
             }

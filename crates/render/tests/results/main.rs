@@ -15,6 +15,7 @@ mod fleet;
 mod html;
 mod imports;
 mod imports_nvbandwidth;
+mod imports_posted;
 mod incomplete;
 mod made;
 mod moving;

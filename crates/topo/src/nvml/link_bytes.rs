@@ -33,6 +33,7 @@ pub struct LinkCounters {
 impl LinkCounters {
     /// Opens NVML; `None` where there is none, or no GPU.
     pub fn open() -> Option<Self> {
+        sys::linker_path::may_be_named(LIBRARY).ok()?;
         let library = Library::builder().lib_path(LIBRARY.as_ref()).init().ok()?;
         let count = library.device_count().ok()?;
         let pci = |index| library.device_by_index(index).ok()?.pci_info().ok()?.bus_id.parse().ok();

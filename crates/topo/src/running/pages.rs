@@ -35,7 +35,7 @@ pub struct NodePages {
 /// Where the memory of the process is whose folder in /proc this is.
 pub(super) fn pages(root: &FsRoot, folder: &str) -> Pages {
     match root.text(&format!("{folder}/numa_maps")) {
-        Ok(text) if !text.is_empty() => Pages { nodes: Some(counted(&text)), reason: None },
+        Ok(text) if !text.is_empty() => Pages { nodes: Some(node_pages(&text)), reason: None },
         // The kernel gives nothing, and no error, for a process that has ended or that has no memory of its own.
         Ok(_) => Pages { nodes: None, reason: Some(format!("{folder}/numa_maps is empty")) },
         Err(reason) => {
@@ -44,7 +44,8 @@ pub(super) fn pages(root: &FsRoot, folder: &str) -> Pages {
     }
 }
 
-fn counted(maps: &str) -> Vec<NodePages> {
+/// The memory of a process by node, from the text of its `numa_maps`.
+pub fn node_pages(maps: &str) -> Vec<NodePages> {
     let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
     for line in maps.lines().filter(|line| is_memory(line)) {
         let value = |key: &str| line.split(' ').find_map(|word| word.strip_prefix(key));
@@ -87,7 +88,8 @@ mod tests {
                     7f2000000000 default file=/mnt/huge/x huge dirty=1 N2=1 kernelpagesize_kB=2048\n\
                     7f3000000000 default file=/dev/shm/page mapped=1 N2=1 kernelpagesize_kB=4\n\
                     7ffc00000000 default stack anon=3 dirty=3 N0=3";
-        let shown: Vec<(u32, u64)> = counted(maps).into_iter().map(|pages| (pages.node, pages.bytes >> 10)).collect();
+        let shown: Vec<(u32, u64)> =
+            node_pages(maps).into_iter().map(|pages| (pages.node, pages.bytes >> 10)).collect();
         assert_eq!(shown, [(0, 93 * 4), (1, 128), (2, 2048 + 4), (3, 40 + 3 * 2048)]);
     }
 

@@ -4,7 +4,7 @@
 //! what is not known and why) stands below. A table of many adapters is as wide as nvidia-smi's: it is not broken.
 
 use stats::IdSet;
-use stats::units::rate;
+use stats::units::{rate, rate_range};
 
 use super::gpus::link;
 use super::layout::{columns, count, grouped, named, wrapped};
@@ -142,7 +142,7 @@ fn xgmi(fabric: Fabric) -> Option<String> {
     let Fabric::Xgmi { hops, least_bytes_per_s, most_bytes_per_s } = fabric else { return None };
     let hops = hops.map_or_else(|| "hops not known".to_owned(), |hops| count(hops as usize, "hop"));
     let speed = match (least_bytes_per_s, most_bytes_per_s) {
-        (Some(least), Some(most)) if least != most => format!(", {} to {}", rate(least as f64), rate(most as f64)),
+        (Some(least), Some(most)) if least != most => format!(", {}", rate_range(least as f64, most as f64)),
         (_, Some(one)) | (Some(one), None) => format!(", {}", rate(one as f64)),
         (None, None) => String::new(),
     };

@@ -4,7 +4,7 @@ use stats::IdSet;
 use stats::units::rounded_size;
 
 use super::layout::{ids, wrapped};
-use crate::model::{NodeKind, TopologySource};
+use crate::model::{MemoryLimit, NodeKind, TopologySource};
 use crate::survey::Survey;
 
 /// One entry per cause; nothing where all of the machine may be used.
@@ -47,12 +47,11 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
 
 /// A limit on memory that is less than the nodes have which may be used.
 fn memory(survey: &Survey, width: usize) -> Option<String> {
-    let cgroup = &survey.process.as_ref()?.cgroup;
-    let (limit, file) = (cgroup.memory_bytes?, cgroup.memory_source.as_ref()?);
+    let MemoryLimit { bytes: limit, source, .. } = survey.topology.allowed.memory_limit()?;
     let host = survey.topology.nodes.iter().filter(|node| node.allowed && node.kind != NodeKind::GpuMemory);
     let all = host.fold(0, |sum: u64, node| sum.saturating_add(node.total_bytes));
-    (limit < all).then(|| {
-        let words = format!("{} of {} ({file})", rounded_size(limit), rounded_size(all));
+    (*limit < all).then(|| {
+        let words = format!("{} of {} ({source})", rounded_size(*limit), rounded_size(all));
         wrapped("  memory at most ", &words, width).join("\n")
     })
 }

@@ -3,7 +3,7 @@
 //! srun(1), `--distribution`: cyclic (the default) takes each task's CPUs from one socket, and the next task's from the next socket; block takes
 //! them one after another; fcyclic takes single CPUs from socket after socket. A CPU is a core, or a hardware thread, as `slurm.conf` has it and
 //! `--hint` says; a socket is a package, or a NUMA node or an L3 where the site says so (`numa_node_as_socket`, `l3cache_as_socket`). The
-//! step is taken to have the whole node. The order within is that of `_task_layout_lllp_block` and `_cyclic` in Slurm's
+//! step is taken to have the whole node, or with `-c`, `--exact` or `--exclusive` the cores that its tasks need ([`Step::own_cores`]). The order within is that of `_task_layout_lllp_block` and `_cyclic` in Slurm's
 //! src/plugins/task/affinity/dist_tasks.c: tasks that are bound to cores skip what is left of their last core, and begin again where CPUs are used up.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use crate::objects::{JobMachine, Part};
 use crate::slurm_node::Units;
 
 /// The tasks of a step on one node.
+#[derive(Clone, Copy)]
 pub(super) struct Step<'s> {
     pub machine: &'s JobMachine<'s>,
     pub ranks: usize,
@@ -28,6 +29,9 @@ pub(super) struct Step<'s> {
     /// `--ntasks-per-socket`, which counts where tasks are laid out by blocks.
     pub tasks_per_socket: Option<usize>,
 }
+
+/// Why the cores of a small step are not known.
+pub(super) const NOT_KNOWN: &str = "which cores Slurm gives a step that asks for less than a core a task, or for more than there are, is not known, and it refuses a binding to others";
 
 /// A CPU of Slurm: its PU, and the numbers of its core and socket.
 #[derive(Clone, Copy)]
@@ -45,12 +49,27 @@ enum Order {
     Fcyclic,
 }
 
+/// What a site may have for a CPU and a socket, with what that assumes.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub cpu: Part,
+    of_cpu: Option<&'static str>,
+    pub socket: Part,
+    of_socket: &'static str,
+}
+
+impl Way {
+    /// The layout with what it assumes.
+    fn assumed(self, layout: Layout) -> Layout {
+        let layout = layout.assuming(self.of_socket);
+        self.of_cpu.iter().fold(layout, |layout, what| layout.assuming(*what))
+    }
+}
+
 impl Step<'_> {
-    /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice.
-    pub fn layouts(&self, distribution: Option<&str>, bound_to: Part) -> Vec<Layout> {
-        let order = order(distribution);
-        let has_threads = self.machine.has_threads();
-        let units = match (has_threads, self.one_thread, self.units) {
+    /// The ways that are open.
+    pub fn ways(&self) -> Vec<Way> {
+        let cpus = match (self.machine.has_threads(), self.one_thread, self.units) {
             (false, ..) => vec![(Part::Core, None)],
             (true, Some(one), _) => vec![(if one { Part::Core } else { Part::Thread }, None)],
             (true, None, Some(units)) => vec![(units.cpu, None)],
@@ -64,28 +83,129 @@ impl Step<'_> {
             (Part::Numa, "a socket of Slurm is a NUMA node here"),
             (Part::L3, "a socket of Slurm is an L3 here"),
         ];
+        let is_open = |socket: Part| self.units.is_none_or(|units| units.socket == socket);
+        let sockets: Vec<_> = sockets.into_iter().filter(|(socket, _)| is_open(*socket)).collect();
+        let ways = cpus.iter().flat_map(|(cpu, of_cpu)| {
+            let of = |(socket, of_socket): &(Part, &'static str)| Way {
+                cpu: *cpu,
+                of_cpu: *of_cpu,
+                socket: *socket,
+                of_socket,
+            };
+            sockets.iter().map(of)
+        });
+        ways.collect()
+    }
+
+    /// The PUs of the cores that a step gets which asks for no more than its tasks need; `None` where they do not suffice, or are not known.
+    ///
+    /// Seen with Slurm 22.05: tasks take their cores from socket after socket, or from the first core on where the distribution is by blocks.
+    pub fn own_cores(&self, distribution: Option<&str>, way: Way) -> Option<IdSet> {
+        let cores = self.machine.parts(Part::Core);
+        let threads = if way.cpu == Part::Thread { cores.iter().map(IdSet::len).max()? } else { 1 };
+        if self.ranks.checked_mul(self.cpus)? == cores.len() * threads {
+            return Some(self.machine.pus.clone());
+        }
+        let needed = self.ranks.checked_mul(self.cpus.div_ceil(threads))?;
+        // Tasks of less than a core share cores in a way that is not read.
+        if needed > cores.len() || self.cpus < threads {
+            return None;
+        }
+        let order = order(distribution);
+        if order == Order::Block {
+            return Some(IdSet::of_all(&cores[..needed]));
+        }
+
+        let each = if order == Order::Cyclic { self.cpus.div_ceil(threads) } else { 1 };
+        let mut sockets: Vec<Vec<&IdSet>> = Vec::new();
+        for socket in &self.machine.parts(way.socket) {
+            sockets.push(cores.iter().filter(|core| core.is_subset(socket)).rev().collect());
+        }
+        let mut taken: Vec<&IdSet> = Vec::with_capacity(needed);
+        while taken.len() < needed {
+            let before = taken.len();
+            for socket in &mut sockets {
+                let free = socket.len().min(each).min(needed - taken.len());
+                taken.extend(socket.split_off(socket.len() - free).into_iter().rev());
+            }
+            if taken.len() == before {
+                return None;
+            }
+        }
+        Some(IdSet::of_all(taken))
+    }
+
+    /// What Slurm binds tasks to by itself: the parts of the step of which there are as many as CPUs asked for; `None`: it leaves them to all of the step's CPUs.
+    pub fn automatic(&self, way: Way) -> Option<Part> {
+        let wanted = self.ranks * self.cpus;
+        let whole = JobMachine { pus: self.machine.topology.allowed.cpuset(), ..self.machine.clone() };
+        let own = |part| self.machine.parts(part);
+        let sockets = whole.parts(way.socket).iter().filter(|socket| socket.is_subset(&self.machine.pus)).count();
+        match () {
+            () if wanted == sockets => Some(Part::Package),
+            () if wanted == own(Part::Core).len() => {
+                Some(if self.one_thread == Some(true) { Part::Thread } else { Part::Core })
+            }
+            () if wanted == own(Part::Thread).len() => Some(Part::Thread),
+            () => None,
+        }
+    }
+
+    /// Tasks bound to these parts, in each way that the site may have it; none where the CPUs do not suffice. `None` for Slurm's own choice.
+    pub fn layouts(&self, distribution: Option<&str>, bound_to: Option<Part>, is_exact: bool) -> Vec<Layout> {
         let mut layouts: Vec<Layout> = Vec::new();
-        let is_open = |socket: &Part| self.units.is_none_or(|units| units.socket == *socket);
-        for (unit, of_unit) in &units {
-            for (socket, of_socket) in sockets.into_iter().filter(|(socket, _)| is_open(socket)) {
-                let Some(tasks) = self.tasks(*unit, socket, order, bound_to == Part::Core) else { continue };
-                let part = if bound_to == Part::Package { socket } else { bound_to };
-                let wide = |pus: &IdSet| match part {
-                    Part::Thread => pus.clone(),
-                    part => self.machine.widened(part, pus),
-                };
-                let starts: Vec<Start> = tasks.iter().map(wide).map(Start::on).collect();
-                if layouts.iter().any(|layout| layout.starts == starts) {
-                    continue;
-                }
-                let layout = Layout::certain(starts).assuming(of_socket);
-                layouts.push(of_unit.iter().fold(layout, |layout, what| layout.assuming(*what)));
+        for way in self.ways() {
+            let own = match is_exact {
+                true => self.own_cores(distribution, way),
+                false => Some(self.machine.pus.clone()),
+            };
+            let Some(own) = own else { continue };
+            let machine = JobMachine { pus: own, ..self.machine.clone() };
+            let step = Step { machine: &machine, ..*self };
+            let Some(mut starts) = step.starts(distribution, bound_to, way) else { continue };
+            if is_exact {
+                starts.iter_mut().for_each(|start| start.pool = Some(machine.pus.clone()));
+            }
+            if !layouts.iter().any(|layout| layout.starts == starts) {
+                layouts.push(way.assumed(Layout::certain(starts)));
             }
         }
         if let [only] = layouts.as_mut_slice() {
             only.assumes.clear();
         }
         layouts
+    }
+
+    /// Tasks that nothing binds, in a step that has no more than they need.
+    pub fn unbound(&self, distribution: Option<&str>) -> Vec<Layout> {
+        let of = |way| {
+            let own = self.own_cores(distribution, way)?;
+            let start = Start { pool: Some(own.clone()), ..Start::on(own) };
+            Some(way.assumed(Layout::certain(vec![start; self.ranks])))
+        };
+        let mut layouts: Vec<Layout> = self.ways().into_iter().filter_map(of).collect();
+        layouts.dedup_by(|one, other| one.starts == other.starts);
+        match layouts.as_mut_slice() {
+            [] => layouts.push(Layout::unknown(self.ranks, NOT_KNOWN)),
+            [only] => only.assumes.clear(),
+            _ => {}
+        }
+        layouts
+    }
+
+    /// The tasks in one way; `None` where the CPUs do not suffice.
+    fn starts(&self, distribution: Option<&str>, bound_to: Option<Part>, way: Way) -> Option<Vec<Start>> {
+        let Some(bound_to) = bound_to.or_else(|| self.automatic(way)) else {
+            return Some(vec![Start::on(self.machine.pus.clone()); self.ranks]);
+        };
+        let tasks = self.tasks(way.cpu, way.socket, order(distribution), bound_to == Part::Core)?;
+        let part = if bound_to == Part::Package { way.socket } else { bound_to };
+        let parts = self.machine.parts(part);
+        let wide = |pus: &IdSet| match part {
+            Part::Thread => pus.clone(),
+            _ => IdSet::of_all(parts.iter().filter(|part| !part.and(pus).is_empty())),
+        };
+        Some(tasks.iter().map(wide).map(Start::on).collect())
     }
 
     /// The CPUs of each task; `None` where they do not suffice.

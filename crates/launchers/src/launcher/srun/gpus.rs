@@ -18,6 +18,8 @@ use crate::value::{count, decimal_or_hex, repeated, wrong};
 #[derive(Debug, Default)]
 pub(super) struct Said<'l> {
     bind: Option<&'l str>,
+    /// `-G`: of all nodes.
+    of_job: Option<usize>,
     per_task: Option<usize>,
     per_node: Option<usize>,
     tasks_per_gpu: Option<usize>,
@@ -48,6 +50,7 @@ impl<'l> Said<'l> {
             }
             "ntasks-per-gpu" => self.tasks_per_gpu = Some(number()?),
             "gpus-per-node" => self.per_node = number().ok(),
+            "G" | "gpus" => self.of_job = number().ok(),
             "gres" => {
                 let of_gpus = value.split(',').find(|gres| gres.split(':').next() == Some("gpu"));
                 self.per_node =
@@ -110,7 +113,47 @@ impl<'l> Said<'l> {
         })
     }
 
-    /// The layout with the GPUs of each rank, in each way that Slurm may give them.
+    /// The ranks of a node where `--ntasks-per-gpu` stands beside a number of GPUs: at least so many each (seen with 22.05).
+    pub fn least_ranks(&self, nodes: usize) -> usize {
+        let of_node = self.per_node.or(self.of_job.map(|all| all / nodes));
+        self.tasks_per_gpu.zip(of_node).map_or(0, |(tasks, gpus)| tasks.saturating_mul(gpus))
+    }
+
+    /// Whether numbers of GPUs contradict each other: srun refuses them, or changes the number of tasks.
+    ///
+    /// # Errors
+    /// [`LineError::NotSaid`].
+    pub fn agree(&self, ranks: usize, nodes: usize, total: usize) -> Result<(), LineError> {
+        let wanted = self.per_task.map(|each| each.saturating_mul(ranks));
+        let differs = wanted.zip(self.of_job.map(|all| all / nodes)).is_some_and(|(wanted, all)| wanted != all)
+            || wanted.zip(self.per_node).is_some_and(|(wanted, all)| wanted > all)
+            || self.per_task.is_some() && self.tasks_per_gpu.is_some()
+            || wanted.is_some_and(|wanted| total > 0 && self.bind.is_none() && wanted > total)
+            // The job's own number of GPUs then counts too.
+            || self.tasks_per_gpu.is_some_and(|tasks| total > 0 && ranks != tasks.saturating_mul(total));
+        match differs {
+            true => Err(LineError::NotSaid(
+                "the numbers of GPUs and tasks do not agree: srun refuses them, or starts another number of tasks"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the GPUs that the site says are near to cores leave none out: else Slurm gives a step cores near to GPUs first, and how many is its own.
+    pub fn cover(site: Option<&NodeGpus>, pus: &IdSet) -> bool {
+        site.and_then(|site| site.near.as_ref()).is_none_or(|near| pus.is_subset(&IdSet::of_all(near)))
+    }
+
+    /// How many GPUs the step has on the node; `None`: as many as the job.
+    pub fn of_step(&self, ranks: usize, nodes: usize) -> Option<usize> {
+        let of_job = self.of_job.filter(|all| all.is_multiple_of(nodes)).map(|all| all / nodes);
+        let of_tasks = self.per_task.map(|each| each.saturating_mul(ranks));
+        let of_gpus = self.tasks_per_gpu.map(|tasks| ranks.div_ceil(tasks));
+        self.per_node.or(of_job).or(of_tasks).or(of_gpus)
+    }
+
+    /// The layout with the GPUs of each rank, in each way that Slurm may give them, on the first of so many nodes.
     ///
     /// # Errors
     /// [`LineError`]: the option's value is none.
@@ -118,10 +161,62 @@ impl<'l> Said<'l> {
         &self,
         topology: &Topology,
         layout: Layout,
+        nodes: usize,
         site: Option<&NodeGpus>,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Layout>, LineError> {
         let (total, ranks) = (topology.gpus.len(), layout.starts.len());
+        let Some(kind) = self.kind()? else { return Ok(vec![self.all(layout, total, nodes)]) };
+        if self.bind.is_some_and(|value| ["map:", "mask:"].iter().any(|new| value.contains(new))) {
+            notes.push(
+                "Slurm 22.05 and before refuse --gpu-bind=map: and mask:, and know map_gpu: and mask_gpu:".to_owned(),
+            );
+        }
+        let bound = self.bound(&kind, topology, layout.clone(), nodes, site, notes);
+        if ranks > 1 || matches!(kind, Kind::All) || self.of_step(1, nodes) == Some(1) {
+            return Ok(bound);
+        }
+        // Seen with 22.05: what binds tasks to GPUs is passed over where a node has one task.
+        let all =
+            self.all(layout, total, nodes).assuming("Slurm is 22.05, which binds no GPU where a node has one task");
+        let newer = bound.into_iter().map(|layout| layout.assuming("a newer Slurm binds a single task to its GPU too"));
+        Ok(std::iter::once(all).chain(newer).collect())
+    }
+
+    /// All GPUs of the step for each rank.
+    fn all(&self, layout: Layout, total: usize, nodes: usize) -> Layout {
+        let ranks = layout.starts.len();
+        match self.of_step(ranks, nodes).filter(|own| *own < total) {
+            Some(own) => layout.with_gpus(std::iter::repeat(Err(chosen_by_slurm(own, total)))),
+            None => layout,
+        }
+    }
+
+    /// The layout with what each rank is bound to.
+    fn bound(
+        &self,
+        kind: &Kind,
+        topology: &Topology,
+        layout: Layout,
+        nodes: usize,
+        site: Option<&NodeGpus>,
+        notes: &mut Vec<String>,
+    ) -> Vec<Layout> {
+        let (total, ranks) = (topology.gpus.len(), layout.starts.len());
+        let own = self.of_step(ranks, nodes).unwrap_or(total);
+        // Which of the node's GPUs the step has decides all ways but one; a list whose GPUs are not among them falls back to the first of those.
+        let is_part = own < total && !matches!(kind, Kind::PerTask(_));
+        if total == 0 || matches!(kind, Kind::All) {
+            return vec![self.all(layout, total, nodes)];
+        }
+        if is_part {
+            notes.push(
+                "a task whose --gpu-bind names no GPU of the step is given the first of them, whatever that is near to"
+                    .to_owned(),
+            );
+            return vec![layout.with_gpus(std::iter::repeat(Err(chosen_by_slurm(own, total))))];
+        }
+
         let with = |gpus: Vec<Vec<usize>>| layout.clone().with_gpus(gpus.into_iter().map(Ok));
         let by_number = |all: Vec<Vec<usize>>| all.into_iter().map(|gpus| numbered(site, gpus)).collect::<Vec<_>>();
         let near = near_sets(topology, site).and_then(|sets| near(topology, &sets, &layout.starts));
@@ -142,13 +237,19 @@ impl<'l> Said<'l> {
             }
             _ => vec![with(in_order)],
         };
-        Ok(match self.kind()? {
-            Some(Kind::Lists(lists)) => vec![with(by_number(lists.iter().cycle().take(ranks).cloned().collect()))],
-            Some(Kind::Closest) if site.is_some_and(|site| site.near.is_none()) => {
+        // Seen with 22.05: "does not specify any devices within the allocation … Binding to the first device".
+        let there = |gpus: &Vec<usize>| {
+            let there: Vec<usize> = gpus.iter().copied().filter(|gpu| *gpu < total).collect();
+            if there.is_empty() { vec![0] } else { there }
+        };
+        match kind {
+            Kind::All => vec![layout],
+            Kind::Lists(lists) => vec![with(by_number(lists.iter().map(there).cycle().take(ranks).collect()))],
+            Kind::Closest if site.is_some_and(|site| site.near.is_none()) => {
                 notes.push("gres.conf names no cores, so --gpu-bind=closest has nothing to go by".to_owned());
                 vec![layout]
             }
-            Some(Kind::Closest) => match near {
+            Kind::Closest => match near {
                 Some(near) => {
                     if site.is_none() {
                         notes.push("--gpu-bind=closest goes by the cores that the site's gres.conf names for each GPU (scontrol show node -d): it is taken to name them".to_owned());
@@ -157,35 +258,32 @@ impl<'l> Said<'l> {
                 }
                 None => vec![layout],
             },
-            Some(Kind::PerTask(each)) => {
-                // One that is not there is enough to be told.
+            Kind::PerTask(each) => {
                 let of = |rank: usize| {
-                    let first = rank.saturating_mul(each);
-                    (first..first.saturating_add(each).min(total.max(first) + 1)).collect()
+                    let first = rank.saturating_mul(*each);
+                    there(&(first..first.saturating_add(*each).min(total.max(first) + 1)).collect())
                 };
-                both(by_number((0..ranks).map(of).collect()), by_nearness(each, 1))
+                both(by_number((0..ranks).map(of).collect()), by_nearness(*each, 1))
             }
-            Some(Kind::Single(_)) if total == 0 => vec![layout],
-            Some(Kind::Single(tasks)) => {
+            Kind::Single(tasks) => {
                 let in_order = by_number((0..ranks).map(|rank| vec![rank / tasks % total]).collect());
-                match (site, by_nearness(1, tasks)) {
+                // Seen with 22.05: of the GPUs near to a task the one of its number, again from the first.
+                let of = |(rank, near): (usize, &Vec<usize>)| {
+                    near.get(rank / tasks % near.len().max(1)).map_or(vec![0], |gpu| vec![*gpu])
+                };
+                let nearest = near.as_ref().map(|near| near.iter().enumerate().map(of).collect());
+                match (site, nearest) {
                     (Some(_), nearest) => vec![with(nearest.unwrap_or(in_order))],
                     (None, nearest) => both(in_order, nearest),
                 }
             }
-            Some(Kind::All) | None => {
-                let visible = self.per_node.or(self.per_task.map(|each| each * ranks));
-                vec![match visible.filter(|visible| *visible < total) {
-                    Some(visible) => {
-                        let why =
-                            format!("Slurm gives the job {visible} of the node's {total} GPUs, and chooses which");
-                        layout.with_gpus(std::iter::repeat(Err(why)))
-                    }
-                    None => layout,
-                }]
-            }
-        })
+        }
     }
+}
+
+/// Why it is not known which GPUs a step has.
+fn chosen_by_slurm(own: usize, total: usize) -> String {
+    format!("Slurm gives the job {own} of the node's {total} GPUs, and chooses which")
 }
 
 /// GPUs by Slurm's numbers as the topology's; numbers beyond stay, so that they are said to be absent.
@@ -212,7 +310,8 @@ fn near(topology: &Topology, sets: &[IdSet], starts: &[Start]) -> Option<Vec<Vec
         };
         let near = sets.iter().enumerate().filter(|(_, near)| !near.and(pus).is_empty());
         let near: Vec<usize> = near.map(|(index, _)| index).collect();
-        Some(if near.is_empty() { (0..topology.gpus.len()).collect() } else { near })
+        // None of the step's is near: "Binding to the first device in the allocation instead" (seen with 22.05).
+        Some(if near.is_empty() { vec![0] } else { near })
     };
     starts.iter().map(of).collect()
 }

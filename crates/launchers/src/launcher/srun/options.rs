@@ -3,18 +3,21 @@
 //! The names are those of srun(1), Slurm 22.05 to 24.11; what a variable says is said by the option of its name unless the line has that too. Slurm
 //! distributes CPUs itself (`distribution`), binds memory (`memory`) and gives GPUs (`gpus`): where a site's configuration decides,
 //! there is a layout for each way that it may be.
+//!
+//! Some 500 lines because an option of srun and what it does to a step are read together: most change what another one means.
 
 use std::collections::BTreeMap;
 
 use stats::IdSet;
+use topo::Topology;
 
 use super::{distribution, gpus, memory};
 use crate::count::Count;
 use crate::error::LineError;
 use crate::grammar::{Given, Grammar, Style};
-use crate::layout::{LaunchLine, Layout, Options};
+use crate::layout::{LaunchLine, Layout, OWN_PART, Options};
 use crate::objects::{JobMachine, Part};
-use crate::slurm_node::Units;
+use crate::slurm_node::{Autobind, Units};
 use crate::value::{count, repeated, wrong};
 use crate::{parse_map_cpu, parse_mask, parse_mask_cpu};
 
@@ -44,7 +47,6 @@ const SRUN: Grammar = Grammar {
 
 /// Variables that stand for options (srun(1), INPUT ENVIRONMENT VARIABLES).
 const VARIABLES: &[(&str, &str)] = &[
-    ("SLURM_CPUS_PER_TASK", "cpus-per-task"),
     ("SRUN_CPUS_PER_TASK", "cpus-per-task"),
     ("SLURM_CPU_BIND", "cpu-bind"),
     ("SLURM_DISTRIBUTION", "distribution"),
@@ -70,8 +72,15 @@ struct Said<'l> {
     /// `--cpu-bind`, as it is written.
     cpu_bind: Option<&'l str>,
     distribution: Option<&'l str>,
-    /// `--hint`, or what `--threads-per-core` says in its words.
+    /// `--hint`.
+    hint: Option<Hint>,
+    /// What `--threads-per-core` says in the words of a hint.
     one_thread: Option<bool>,
+    threads_per_core: Option<usize>,
+    /// Whether CPUs may have several tasks: `--overcommit`.
+    overcommits: bool,
+    /// Whether the step gets no more than its tasks need: `-c`, `--exact`, `--exclusive`.
+    is_exact: bool,
     tasks_per_core: Option<usize>,
     tasks_per_socket: Option<usize>,
     gpus: gpus::Said<'l>,
@@ -104,16 +113,34 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         Some(Binding::Lists(lists)) if lists.len() > 1 => lists.len(),
         _ => of_gpus,
     };
-    let ranks = said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?;
-    let mut layouts = said.layouts(machine, units, binding.as_ref(), ranks);
+    let nodes = said.count.nodes.unwrap_or(1).max(1);
+    let ranks = said.count.here(said.gpus.ranks(topology).unwrap_or(listed))?.max(said.gpus.least_ranks(nodes));
+    said.gpus.agree(ranks, nodes, topology.gpus.len())?;
+    let is_part = said.gpus.of_step(ranks, nodes).is_some_and(|own| own < topology.gpus.len());
+    let names_cores = gres.as_ref().is_some_and(|gres| gres.near.is_some());
+    if is_part && names_cores {
+        return Err(LineError::NotSaid(
+            "a step with a part of the node's GPUs gets cores near to those first, and Slurm chooses which: ask for all of them".to_owned(),
+        ));
+    }
+    if !gpus::Said::cover(gres.as_ref(), &machine.pus) {
+        return Err(LineError::NotSaid(
+            "gres.conf names cores for its GPUs that are not all of the node's: Slurm gives a step those first, and refuses a binding to others. \
+             Run numabench check inside of the launch"
+                .to_owned(),
+        ));
+    }
+    let autobind = site.nodes.as_ref().and_then(|nodes| nodes.autobind());
+    let gives_whole_nodes = site.nodes.as_ref().and_then(|nodes| nodes.gives_whole_nodes());
+    let mut layouts = said.layouts(machine, Site { units, autobind, gives_whole_nodes }, binding.as_ref(), ranks)?;
     for layout in &mut layouts {
         memory::bind(said.mem_bind, machine, &mut layout.starts)?;
     }
-    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, gres.as_ref(), &mut notes));
+    let layouts = layouts.into_iter().map(|layout| said.gpus.give(topology, layout, nodes, gres.as_ref(), &mut notes));
     let layouts = layouts.collect::<Result<Vec<_>, _>>()?.concat();
     if matches!(binding, Some(Binding::Distributed(_))) {
         notes.push(
-            "the step is taken to have the whole node (--exclusive): CPUs are as Slurm distributes them there"
+            "the job is taken to have the whole node (sbatch --exclusive): CPUs are as Slurm distributes them there"
                 .to_owned(),
         );
         if units.is_none() && layouts.iter().any(|layout| !layout.assumes.is_empty()) {
@@ -121,7 +148,25 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
         }
     }
     notes.dedup();
-    Ok(Options { count: said.count, layouts, program, environment: BTreeMap::new(), notes })
+    let environment = said.environment(topology, ranks, nodes);
+    Ok(Options { count: said.count, layouts, program, environment, notes })
+}
+
+/// What is known of the site's Slurm.
+#[derive(Clone, Copy)]
+struct Site {
+    units: Option<Units>,
+    autobind: Option<Autobind>,
+    /// Whether each step gets its whole node: `SelectType=select/linear`.
+    gives_whole_nodes: Option<bool>,
+}
+
+/// A share of its node that a step may get.
+struct Share {
+    /// Whether it has the CPUs that its tasks need, and no more.
+    is_own: bool,
+    /// What that takes the site to do.
+    assumed: Option<&'static str>,
 }
 
 /// `--cpu-bind`.
@@ -143,15 +188,31 @@ impl<'l> Said<'l> {
             "n" | "ntasks" => self.count.ranks = Some(one.count()?),
             "N" | "nodes" => self.count.nodes = Some(nodes(&option, value)?),
             "ntasks-per-node" | "tasks-per-node" => self.count.of_a_node = Some(one.count()?),
-            "c" | "cpus-per-task" => self.cpus_per_task = Some(one.count()?),
+            "c" | "cpus-per-task" => {
+                self.cpus_per_task = Some(one.count()?);
+                self.is_exact = true;
+            }
+            "O" | "overcommit" => self.overcommits = true,
+            // It does not keep `-c` from making the step smaller (seen with Slurm 22.05.8).
+            "whole" => {}
+            // `--exclusive=user` is of the job.
+            "exact" | "exclusive" if value.is_empty() => self.is_exact = true,
+            "het-group" | "pack-group" => {
+                return Err(LineError::NotSaid(format!(
+                    "{option} starts tasks in a part of a heterogeneous job, whose nodes the line does not say: write the line of one part without it"
+                )));
+            }
             "cpus-per-gpu" => self.cpus_per_gpu = Some(one.count()?),
             "cpu-bind" | "cpu_bind" => self.cpu_bind = Some(value),
             "mem-bind" | "mem_bind" => self.mem_bind = Some(value),
             "m" | "distribution" => self.distribution = Some(value),
-            "hint" => self.one_thread = self.one_thread.or(hint(value)),
+            "hint" => self.hint = self.hint.or(hint(value)),
             "ntasks-per-core" => self.tasks_per_core = Some(one.count()?),
             "ntasks-per-socket" => self.tasks_per_socket = Some(one.count()?),
-            "threads-per-core" => self.one_thread = Some(one.count()? == 1),
+            "threads-per-core" => {
+                self.threads_per_core = Some(one.count()?);
+                self.one_thread = Some(one.count()? == 1);
+            }
             _ => self.gpus.option(one)?,
         }
         Ok(())
@@ -209,37 +270,82 @@ impl<'l> Said<'l> {
         Ok(binding)
     }
 
+    /// The tasks, in each way that the site may have it.
+    ///
+    /// # Errors
+    /// [`LineError::Wrong`]: srun refuses the binding in every way.
     fn layouts(
         &self,
         machine: &JobMachine<'_>,
-        units: Option<Units>,
+        site: Site,
         binding: Option<&Binding>,
         ranks: usize,
-    ) -> Vec<Layout> {
+    ) -> Result<Vec<Layout>, LineError> {
         let cpus = self.cpus_per_task.or(self.cpus_per_gpu.map(|each| each * self.gpus.per_task().unwrap_or(1)));
-        let distributed = |part| {
-            let step = distribution::Step {
-                machine,
-                ranks,
-                cpus: cpus.unwrap_or(1),
-                one_thread: self.one_thread,
-                units,
-                tasks_per_core: self.tasks_per_core,
-                tasks_per_socket: self.tasks_per_socket,
-            };
-            step.layouts(self.distribution, part)
+        // srun(1), --hint: of these options the hint is the one that is passed over (seen with 22.05).
+        let is_passed_over = self.cpu_bind.is_some() || self.tasks_per_core.is_some() || self.one_thread.is_some();
+        let hint = self.hint.filter(|_| !is_passed_over);
+        self.has_threads(machine, site)?;
+        let step = distribution::Step {
+            machine,
+            ranks,
+            cpus: cpus.unwrap_or(1),
+            one_thread: self.one_thread.or(hint.and_then(|hint| hint.one_thread)),
+            units: site.units,
+            tasks_per_core: self.tasks_per_core,
+            tasks_per_socket: self.tasks_per_socket,
         };
-        match binding {
+        self.fits(&step)?;
+        let mut layouts = Vec::new();
+        for Share { is_own, assumed } in self.shares(site) {
+            let all = self.of_share(&step, site, binding, is_own)?;
+            layouts.extend(all.into_iter().map(|layout| match assumed {
+                Some(what) => layout.assuming(what),
+                None => layout,
+            }));
+        }
+        Ok(layouts)
+    }
+
+    /// What a step with `-c`, `--exact` or `--exclusive` may get of its node.
+    fn shares(&self, site: Site) -> Vec<Share> {
+        let own = OWN_PART;
+        let whole = "a step gets the whole node (SelectType=select/linear, or an older Slurm)";
+        match (self.is_exact, site.gives_whole_nodes) {
+            (false, _) | (true, Some(true)) => vec![Share { is_own: false, assumed: None }],
+            (true, Some(false)) => vec![Share { is_own: true, assumed: None }],
+            (true, None) => {
+                vec![Share { is_own: true, assumed: Some(own) }, Share { is_own: false, assumed: Some(whole) }]
+            }
+        }
+    }
+
+    /// The tasks of a step that has its own CPUs of the node, or all.
+    fn of_share(
+        &self,
+        step: &distribution::Step<'_>,
+        site: Site,
+        binding: Option<&Binding>,
+        is_own: bool,
+    ) -> Result<Vec<Layout>, LineError> {
+        let ranks = step.ranks;
+        Ok(match binding {
+            Some(Binding::Lists(lists)) if is_own => match (self.is_within(step, lists), site.gives_whole_nodes) {
+                // Where the step's cores are not known, srun may refuse the list.
+                (Ok(None), _) => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
+                (Ok(own), _) => {
+                    let mut layout = Layout::lists(lists, ranks);
+                    layout.starts.iter_mut().for_each(|start| start.pool.clone_from(&own));
+                    vec![layout]
+                }
+                (Err(why), Some(_)) => return Err(LineError::Wrong(why)),
+                (Err(why), None) => vec![Layout::unknown(ranks, &why)],
+            },
             Some(Binding::Lists(lists)) => vec![Layout::lists(lists, ranks)],
+            Some(Binding::None) if is_own => step.unbound(self.distribution),
             Some(Binding::None) => vec![Layout::free(ranks)],
-            Some(Binding::Distributed(part)) => match distributed(*part) {
-                layouts if layouts.is_empty() => vec![Layout::unknown(
-                    ranks,
-                    &format!(
-                        "{ranks} tasks of {} CPUs each are more than this machine has for the job: srun refuses them, or shares CPUs",
-                        cpus.unwrap_or(1)
-                    ),
-                )],
+            Some(Binding::Distributed(part)) => match step.layouts(self.distribution, Some(*part), is_own) {
+                layouts if layouts.is_empty() => vec![Layout::unknown(ranks, distribution::NOT_KNOWN)],
                 layouts => layouts,
             },
             Some(Binding::Other(what)) => vec![Layout::unknown(
@@ -248,31 +354,156 @@ impl<'l> Said<'l> {
                     "{what} is not a binding that numabench knows: srun(1) has none, cores, threads, sockets, ldoms, map_cpu, mask_cpu, map_ldom, mask_ldom"
                 ),
             )],
-            // TaskPluginParam and the step's size decide (srun(1), --cpu-bind, "auto binding").
+            None if self.is_open(site) => {
+                let why = "where these options put tasks without --cpu-bind is not known: write --cpu-bind";
+                vec![Layout::unknown(ranks, why)]
+            }
             None => {
-                let mut layouts: Vec<Layout> = distributed(Part::Core)
-                    .into_iter()
-                    .map(|layout| layout.assuming("the site's default binds tasks to cores"))
-                    .collect();
-                layouts.push(Layout::free(ranks).assuming("the site's default leaves tasks unbound"));
-                // Which cores a job gets beside its GPUs is the site's too: where that matters, none of these is certain.
-                if machine.parts(Part::Numa).len() > 1 {
-                    let why = "srun's default binding depends on the site: write --cpu-bind";
-                    layouts.push(Layout::unknown(ranks, why).assuming("the site's default is another one"));
+                let layouts = match self.hint.and_then(|hint| hint.bound_to) {
+                    Some(part) => step.layouts(self.distribution, Some(part), is_own),
+                    None => self.by_default(step, site.autobind, is_own),
+                };
+                if layouts.is_empty() { vec![Layout::unknown(ranks, distribution::NOT_KNOWN)] } else { layouts }
+            }
+        })
+    }
+
+    /// Whether options say without `--cpu-bind` what tasks are bound to, in a way that is not read.
+    fn is_open(&self, site: Site) -> bool {
+        let of_cores = site.units.is_some_and(|units| units.cpu == Part::Core);
+        let hint_is_open =
+            self.hint.is_some_and(|hint| hint.bound_to.is_none() || hint.one_thread == Some(false) && of_cores);
+        let is_passed_over = self.tasks_per_core.is_some() || self.one_thread.is_some();
+        hint_is_open || self.hint.is_some() && is_passed_over || self.tasks_per_socket.is_some()
+    }
+
+    /// Tasks of a line without `--cpu-bind` (srun(1), "auto binding").
+    fn by_default(&self, step: &distribution::Step<'_>, autobind: Option<Autobind>, is_own: bool) -> Vec<Layout> {
+        let own = || step.layouts(self.distribution, None, is_own);
+        let bound_to = |part| step.layouts(self.distribution, Some(part), is_own);
+        // Seen bound to threads of its own share, and to all of it.
+        if autobind.is_some() && self.one_thread == Some(false) {
+            return vec![Layout::unknown(step.ranks, distribution::NOT_KNOWN)];
+        }
+
+        match autobind {
+            // It counts where Slurm finds nothing by itself.
+            Some(Autobind(part)) => {
+                let finds = step.ways().first().is_some_and(|way| step.automatic(*way).is_some());
+                match part.filter(|_| !finds) {
+                    Some(part) => bound_to(part),
+                    None => own(),
                 }
+            }
+            // Each default that a site may set: TaskPluginParam, CpuBind= of a node or a partition, or no task/affinity.
+            None => {
+                let mut layouts: Vec<Layout> =
+                    own().into_iter().map(|layout| layout.assuming("the site leaves binding to Slurm")).collect();
+                for (part, parts) in [
+                    (Part::Core, "the site's default binds tasks to cores"),
+                    (Part::Thread, "the site's default binds tasks to threads"),
+                    (Part::Package, "the site's default binds tasks to sockets"),
+                    (Part::Numa, "the site's default binds tasks to NUMA nodes"),
+                ] {
+                    layouts.extend(bound_to(part).into_iter().map(|layout| layout.assuming(parts)));
+                }
+                layouts.push(Layout::free(step.ranks).assuming("the site's default leaves tasks unbound"));
                 layouts
             }
         }
     }
+
+    /// Whether the node's cores have so many threads as `--threads-per-core` asks for.
+    ///
+    /// # Errors
+    /// [`LineError::Wrong`].
+    fn has_threads(&self, machine: &JobMachine<'_>, site: Site) -> Result<(), LineError> {
+        let of_cores = machine.parts(Part::Core).iter().map(IdSet::len).max().unwrap_or(1);
+        let most = if site.units.is_some_and(|units| units.cpu == Part::Core) { 1 } else { of_cores };
+        match self.threads_per_core {
+            Some(asked) if asked > most => Err(LineError::Wrong(format!(
+                "srun refuses --threads-per-core={asked}: for Slurm a core of this node has {most}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the node has so many CPUs.
+    ///
+    /// # Errors
+    /// [`LineError::Wrong`]: in no way that the site may have it.
+    fn fits(&self, step: &distribution::Step<'_>) -> Result<(), LineError> {
+        let most = step.ways().iter().map(|way| step.machine.parts(way.cpu).len()).max().unwrap_or(0);
+        let wanted = step.ranks.saturating_mul(step.cpus);
+        if self.overcommits || wanted <= most {
+            return Ok(());
+        }
+        Err(LineError::Wrong(format!(
+            "srun refuses {} of {} on a node with {most} for the job (\"More processors requested than permitted\"): ask for fewer, or add --overcommit",
+            stats::units::counted(step.ranks, "task"),
+            stats::units::counted(step.cpus, "CPU")
+        )))
+    }
+
+    /// The cores of the step that the lists are within, where they are known.
+    ///
+    /// # Errors
+    /// Why srun refuses them, where they are within none that the site may give.
+    fn is_within(&self, step: &distribution::Step<'_>, lists: &[IdSet]) -> Result<Option<IdSet>, String> {
+        let all = IdSet::of_all(lists);
+        let is_whole = |own: &IdSet| step.machine.pus.is_subset(own);
+        let is_of_parts =
+            self.cpu_bind.is_some_and(|value| !value.contains("map_cpu:") && !value.contains("mask_cpu:"));
+        let fits = |own: &IdSet| if is_of_parts { is_whole(own) } else { all.is_subset(own) };
+        let own: Vec<IdSet> =
+            step.ways().into_iter().filter_map(|way| step.own_cores(self.distribution, way)).collect();
+        if own.is_empty() {
+            return Ok(None);
+        }
+        if let Some(own) = own.iter().find(|own| fits(own)) {
+            return Ok(Some(own.clone()));
+        }
+        Err(format!(
+            "srun refuses --cpu-bind={} here (\"CPU binding outside of job step allocation\"): -c, --exact and --exclusive give the step the {} that its tasks need, \
+             and the binding names others. Leave them out in a job that has the whole node (#SBATCH --exclusive)",
+            self.cpu_bind.unwrap_or_default(),
+            stats::units::counted(step.ranks * step.cpus, "CPU")
+        ))
+    }
+
+    /// What srun tells its tasks of what was asked for.
+    fn environment(&self, topology: &Topology, ranks: usize, nodes: usize) -> BTreeMap<String, String> {
+        let gpus = self.gpus.of_step(ranks, nodes).unwrap_or(topology.gpus.len());
+        let told = [
+            ("SLURM_CPUS_PER_TASK", self.cpus_per_task),
+            ("SLURM_NTASKS_PER_NODE", self.count.of_a_node),
+            ("SLURM_GPUS_ON_NODE", Some(gpus).filter(|gpus| *gpus > 0)),
+            ("SLURM_NNODES", Some(nodes)),
+        ];
+        let told = told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.to_string())));
+        told.collect()
+    }
 }
 
-/// Whether a task gets one thread of a core: `nomultithread`.
-fn hint(value: &str) -> Option<bool> {
-    match value {
-        "nomultithread" | "compute_bound" => Some(true),
-        "multithread" => Some(false),
-        _ => None,
-    }
+/// What `--hint` asks for.
+#[derive(Clone, Copy, Debug)]
+struct Hint {
+    /// Whether a task gets one thread of a core.
+    one_thread: Option<bool>,
+    /// What tasks are bound to; `None` where it is not read.
+    bound_to: Option<Part>,
+}
+
+/// srun(1), --hint; what each of them binds tasks to was seen with 22.05.
+fn hint(value: &str) -> Option<Hint> {
+    let (one_thread, bound_to) = match value {
+        "nomultithread" => (Some(true), Some(Part::Thread)),
+        "multithread" => (Some(false), Some(Part::Thread)),
+        "compute_bound" => (None, Some(Part::Core)),
+        "memory_bound" => (None, None),
+        _ => return None,
+    };
+    Some(Hint { one_thread, bound_to })
 }
 
 /// `2`, `2-4`, `2,4,8`: the first.

@@ -10,7 +10,8 @@
 //! | others may write, sticky (`/tmp`) | nobody can put another file in this one's place | likewise |
 //!
 //! A group is its owner's own when it has the owner's number, as `useradd` makes them, or is root's. An access control list shows in the group's bits.
-//! Left out: a file that its owner or root changes between this look and its opening; who could do that needs no library.
+//! Left out: a file that its owner or root changes between this look and its opening; who could do that needs no library. A library that is named to the dynamic linker, as drivers
+//! are, is held to less (`linker_path`).
 
 use std::fmt;
 use std::fs::{self, Metadata};
@@ -104,6 +105,22 @@ fn above(folder: &Path, owners: &[u32]) -> Result<(), Untrusted> {
         let is_sites = at > 0 && meta.uid() == 0 && meta.mode() & BY_OTHERS == 0;
         if may_be_changed(&meta) && !is_sites {
             return Err(Untrusted::Writable { path: folder.to_path_buf(), mode: meta.mode() });
+        }
+    }
+    Ok(())
+}
+
+/// Whether everybody may write to the file at `path`, or put another one in its place or in that of a folder above it.
+///
+/// # Errors
+/// [`Untrusted`]: to what everybody may write.
+pub(crate) fn nobody_else_writes(path: &Path) -> Result<(), Untrusted> {
+    let real = seen(path, fs::canonicalize(path))?;
+    for part in real.ancestors() {
+        let meta = seen(part, fs::metadata(part))?;
+        let is_sticky = meta.is_dir() && meta.mode() & STICKY != 0;
+        if meta.mode() & BY_OTHERS != 0 && !is_sticky {
+            return Err(Untrusted::Writable { path: part.to_path_buf(), mode: meta.mode() });
         }
     }
     Ok(())

@@ -1,0 +1,178 @@
+//! bandwidthTest of the CUDA samples: for each direction a heading, the kind of host memory and a row a size;
+//! or a line a figure (`--csv`).
+//!
+//! Copies inside a device are counted twice, once read and once written (`2.0f * memSize` in
+//! bandwidthTest.cu), and several devices are added up: the cases say so. GB are 10^9 bytes; samples before
+//! CUDA 10.2 print MB/s, which are 2^20 bytes.
+
+use report::imported::ImportedUnit;
+
+use super::error::{ImportError, ImportErrorKind};
+use super::numbers::{number, whole};
+use super::stray::StrayLines;
+use super::{Case, Program, Taken, figure};
+
+/// Directions as headings and as `--csv` have them, and the case's name for them.
+const DIRECTIONS: [(&str, &str, &str); 3] = [
+    ("Host to Device", "H2D", "host-to-device"),
+    ("Device to Host", "D2H", "device-to-host"),
+    ("Device to Device", "D2D", "device-to-device/read and write counted"),
+];
+
+/// Lines that say nothing of a figure.
+const ASIDE: [&str; 6] = ["[CUDA Bandwidth Test]", "Running on", "NOTE:", "Quick Mode", "Range Mode", "Shmoo Mode"];
+
+/// The table that is read.
+#[derive(Clone, Default)]
+struct Table {
+    direction: &'static str,
+    memory: &'static str,
+    is_combined: bool,
+    devices: u64,
+    scale: Option<f64>,
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
+    let mut taken = Taken::default();
+    let mut strays = StrayLines::default();
+    let mut table: Option<Table> = None;
+    let mut names: Vec<&str> = Vec::new();
+    let mut is_known = false;
+
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        let words = words.trim();
+        if let Some(found) = heading(words, line)? {
+            (table, is_known) = (Some(found), true);
+        } else if let Some(rest) = words.strip_prefix("bandwidthTest-") {
+            taken.cases.push(csv(rest, line)?);
+            is_known = true;
+        } else if table.as_mut().is_some_and(|table| table.describe(words)) {
+            // It is the table's.
+        } else if is_row(words) {
+            let Some(table) = &table else {
+                return Err(ImportError::stray(line, words, "bandwidthTest before a heading"));
+            };
+            taken.cases.push(row(table, words, line)?);
+        } else if let Some(name) = words.strip_prefix("Device ").and_then(|rest| Some(rest.split_once(": ")?.1)) {
+            names.push(name.trim());
+        } else if let Some(result) = words.strip_prefix("Result = ") {
+            taken.fact("result", result, false);
+        } else if !(words.is_empty()
+            || words.chars().all(|c| c == '.')
+            || ASIDE.iter().any(|aside| words.starts_with(aside)))
+        {
+            strays.push(line, words);
+        }
+    }
+
+    if !is_known {
+        let missing = "it has no heading such as \"Host to Device Bandwidth, 1 Device(s)\"";
+        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::BandwidthTest.name(), missing }));
+    }
+    if taken.cases.is_empty() {
+        return Err(ImportError::whole(ImportErrorKind::NoFigures { said: "a heading without rows".to_owned() }));
+    }
+    if !names.is_empty() {
+        taken.fact("gpu", names.join(", "), true);
+    }
+    strays.note(&mut taken, Program::BandwidthTest.name());
+    Ok(taken)
+}
+
+/// `Host to Device Bandwidth, 1 Device(s)`.
+fn heading(words: &str, line: u64) -> Result<Option<Table>, ImportError> {
+    for (title, _, direction) in DIRECTIONS {
+        let Some(rest) = words.strip_prefix(title).and_then(|rest| rest.strip_prefix(" Bandwidth, ")) else { continue };
+        let count = rest.split_whitespace().next().unwrap_or_default();
+        let devices = whole(count, line, "a count of devices")?;
+        return Ok(Some(Table { direction, devices, memory: "unknown memory", ..Table::default() }));
+    }
+    Ok(None)
+}
+
+impl Table {
+    /// Takes what a line says of the table's figures; whether it says anything.
+    fn describe(&mut self, words: &str) -> bool {
+        match () {
+            () if words.starts_with("PINNED ") => self.memory = "pinned",
+            () if words.starts_with("PAGEABLE ") => self.memory = "pageable",
+            () if words.starts_with("Write-Combined ") => self.is_combined = true,
+            () if words.starts_with("Transfer Size") => {}
+            () => return false,
+        }
+        // The option's line has no end of its own: the columns may follow on it.
+        self.scale = scale(words).or(self.scale);
+        true
+    }
+
+    fn case(&self, bytes: u64, value: f64, line: u64) -> Result<Case, ImportError> {
+        let Some(scale) = self.scale else {
+            return Err(ImportError::at(
+                line,
+                ImportErrorKind::NoNumber { text: String::new(), wanted: "a unit of Bandwidth" },
+            ));
+        };
+        // A copy inside a device uses no host memory, whatever the heading says.
+        let memory = match (self.direction.starts_with("device-to-device"), self.is_combined) {
+            (true, _) => String::new(),
+            (false, true) => format!("/{}, write-combined", self.memory),
+            (false, false) => format!("/{}", self.memory),
+        };
+        let place = match self.devices {
+            1 => "1 device".to_owned(),
+            devices => format!("{devices} devices, added up"),
+        };
+        Ok(Case {
+            id: format!("bandwidthTest/{}{memory}/{bytes}", self.direction),
+            place,
+            bytes: Some(bytes),
+            unit: ImportedUnit::BytesPerS,
+            figure: figure(value, scale),
+            line: Some(line),
+        })
+    }
+}
+
+/// The bytes a second of a printed unit.
+fn scale(words: &str) -> Option<f64> {
+    match () {
+        () if words.contains("GB/s") => Some(1e9),
+        () if words.contains("MB/s") => Some(f64::from(1 << 20)),
+        () => None,
+    }
+}
+
+/// Bytes and a rate.
+fn is_row(words: &str) -> bool {
+    let cells: Vec<&str> = words.split_whitespace().collect();
+    cells.len() == 2 && cells.iter().all(|cell| cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte)))
+}
+
+fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
+    let (bytes, rate) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    table.case(whole(bytes, line, "a size in bytes")?, number(rate.trim(), line, "a bandwidth")?, line)
+}
+
+/// `H2D-Pinned, Bandwidth = 12.1 GB/s, Time = 0.00265 s, Size = 33554432 bytes, NumDevsUsed = 1`.
+fn csv(rest: &str, line: u64) -> Result<Case, ImportError> {
+    let mut fields = rest.split(", ");
+    let config = fields.next().unwrap_or_default();
+    let fields: Vec<(&str, &str)> = fields.filter_map(|field| field.split_once(" = ")).collect();
+    let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value.trim());
+    let (code, memory) = config.split_once('-').unwrap_or((config, ""));
+    let Some((.., direction)) = DIRECTIONS.into_iter().find(|(_, known, _)| *known == code) else {
+        return Err(ImportError::stray(line, rest, "bandwidthTest --csv"));
+    };
+
+    let bandwidth = field("Bandwidth");
+    let number_of = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
+    let table = Table {
+        direction,
+        memory: if memory.starts_with("Paged") { "pageable" } else { "pinned" },
+        is_combined: memory.ends_with("WriteCombined"),
+        devices: whole(field("NumDevsUsed"), line, "a count of devices")?,
+        scale: scale(bandwidth),
+    };
+    let bytes = whole(&number_of(field("Size")), line, "a size in bytes")?;
+    table.case(bytes, number(&number_of(bandwidth), line, "a bandwidth")?, line)
+}

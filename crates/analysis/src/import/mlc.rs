@@ -1,0 +1,172 @@
+//! Intel's Memory Latency Checker (`mlc`, versions 3): matrices of NUMA nodes, peak bandwidths by mix, loaded
+//! latencies, and latencies between caches.
+//!
+//! A matrix's rows are the nodes whose cores read, its columns the nodes with the memory. MB are 10^6 bytes,
+//! as the program says itself. Of a loaded latency the delay between accesses is in the case's name: its
+//! bandwidth is what such a delay lets through. Forms: a whole run, and the parts that options such as
+//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11).
+
+use report::imported::ImportedUnit;
+
+use super::error::{ImportError, ImportErrorKind, as_many};
+use super::numbers::{begins_with_digit, number, whole};
+use super::stray::StrayLines;
+use super::{Case, Program, Taken, figure};
+
+/// The part of the output that is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    None,
+    IdleLatency,
+    Peak,
+    NodeBandwidth,
+    Loaded,
+    Caches,
+}
+
+/// What parts begin with.
+const PARTS: [(&str, Part); 5] = [
+    ("Measuring idle latencies", Part::IdleLatency),
+    ("Measuring Peak Injection Memory Bandwidths", Part::Peak),
+    ("Measuring Memory Bandwidths between nodes", Part::NodeBandwidth),
+    ("Measuring Loaded Latencies", Part::Loaded),
+    ("Measuring cache-to-cache transfer latency", Part::Caches),
+];
+
+/// What other lines of the program begin with.
+const ASIDE: [&str; 10] = [
+    "Command line parameters",
+    "Using ",
+    "Bandwidths are in",
+    "Inject",
+    "Delay",
+    "=====",
+    "Remote Socket",
+    "Reader Numa Node",
+    "*** ",
+    "Numa node",
+];
+
+/// A unit as printed: what it counts, and how much of a document's unit it is.
+#[derive(Clone, Copy)]
+struct PrintedUnit {
+    unit: ImportedUnit,
+    scale: f64,
+}
+
+const NS: PrintedUnit = PrintedUnit { unit: ImportedUnit::Ns, scale: 1.0 };
+const MB_PER_S: PrintedUnit = PrintedUnit { unit: ImportedUnit::BytesPerS, scale: 1e6 };
+
+/// Where reading stands.
+struct Reader {
+    taken: Taken,
+    strays: StrayLines,
+    part: Part,
+    /// The nodes of a matrix's columns.
+    columns: Vec<u64>,
+    /// What the matrix of cache latencies is of.
+    caches: String,
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
+    let mut reader = Reader {
+        taken: Taken::default(),
+        strays: StrayLines::default(),
+        part: Part::None,
+        columns: Vec::new(),
+        caches: String::new(),
+    };
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        reader.line(words.trim(), line)?;
+    }
+
+    let Reader { mut taken, strays, .. } = reader;
+    if taken.cases.is_empty() {
+        let missing = "it has no figures below a line such as \"Measuring idle latencies\"";
+        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Mlc.name(), missing }));
+    }
+    strays.note(&mut taken, Program::Mlc.name());
+    Ok(taken)
+}
+
+impl Reader {
+    fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
+        if let Some((_, part)) = PARTS.iter().find(|(title, _)| words.starts_with(title)) {
+            (self.part, self.columns) = (*part, Vec::new());
+        } else if let Some(version) = words.strip_prefix("Intel(R) Memory Latency Checker - v") {
+            self.taken.version = Some(version.trim().to_owned());
+        } else if let Some(columns) = columns(words, line)? {
+            self.columns = columns;
+        } else if let (Part::Peak, Some((mix, rate))) = (self.part, mix_and_rate(words)) {
+            let rate = number(rate.trim(), line, "a bandwidth")?;
+            let id = format!("mlc/peak/{}", mix.trim());
+            self.push(id, "all cores and their own memory", MB_PER_S, rate, line);
+        } else if begins_with_digit(words) && self.part != Part::None {
+            self.row(words, line)?;
+        } else if let (Part::Caches, Some((what, time))) = (self.part, words.rsplit_once(" latency\t")) {
+            let time = number(time.trim(), line, "a latency")?;
+            self.push(format!("mlc/caches/{}", what.trim()), "two cores", NS, time, line);
+        } else if !(words.is_empty() || ASIDE.iter().any(|aside| words.starts_with(aside))) {
+            self.strays.push(line, words);
+        }
+        if self.part == Part::Caches && words.starts_with("Remote Socket") {
+            words.clone_into(&mut self.caches);
+        }
+        Ok(())
+    }
+
+    /// A row of a matrix, or of the table of loaded latencies.
+    fn row(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
+        let cells: Vec<&str> = words.split_whitespace().collect();
+        let first = whole(cells[0], line, "a node's number or a delay")?;
+        if self.part == Part::Loaded {
+            as_many(cells.len(), 3, line)?;
+            let (time, rate) = (number(cells[1], line, "a latency")?, number(cells[2], line, "a bandwidth")?);
+            let place = "all cores and their own memory";
+            self.push(format!("mlc/loaded/latency/delay {first}"), place, NS, time, line);
+            self.push(format!("mlc/loaded/bandwidth/delay {first}"), place, MB_PER_S, rate, line);
+            return Ok(());
+        }
+
+        as_many(cells.len(), self.columns.len() + 1, line)?;
+        let (id, unit) = match self.part {
+            Part::IdleLatency => ("mlc/idle latency".to_owned(), NS),
+            Part::NodeBandwidth => ("mlc/bandwidth between nodes".to_owned(), MB_PER_S),
+            _ => (format!("mlc/caches/{}", self.caches), NS),
+        };
+        for (to, cell) in self.columns.clone().into_iter().zip(&cells[1..]) {
+            // Caches of one node have no remote latency.
+            if *cell != "-" {
+                let place = match self.part {
+                    Part::Caches => format!("writer on node {first}, reader on node {to}"),
+                    _ => format!("cores of node {first}, memory of node {to}"),
+                };
+                self.push(id.clone(), &place, unit, number(cell, line, "a figure")?, line);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, id: String, place: &str, printed: PrintedUnit, value: f64, line: u64) {
+        let PrintedUnit { unit, scale } = printed;
+        let figure = figure(value, scale);
+        self.taken.cases.push(Case { id, place: place.to_owned(), bytes: None, unit, figure, line: Some(line) });
+    }
+}
+
+/// `3:1 Reads-Writes :    207894.6`.
+fn mix_and_rate(words: &str) -> Option<(&str, &str)> {
+    words.rsplit_once(':').filter(|(_, rate)| begins_with_digit(rate.trim()))
+}
+
+/// The nodes of a matrix's columns: `Numa node   0   1`, or `Writer Numa Node   0   1`.
+fn columns(words: &str, line: u64) -> Result<Option<Vec<u64>>, ImportError> {
+    let Some(rest) = words.strip_prefix("Numa node").or(words.strip_prefix("Writer Numa Node")) else {
+        return Ok(None);
+    };
+    let cells: Vec<&str> = rest.split_whitespace().collect();
+    if cells.is_empty() {
+        return Ok(None);
+    }
+    cells.into_iter().map(|cell| whole(cell, line, "a node's number")).collect::<Result<_, _>>().map(Some)
+}

@@ -1,0 +1,115 @@
+//! rocm_bandwidth_test (`-a`, `-A`, versions 2): its devices, CPUs among them, and matrices of the copies
+//! between them.
+//!
+//! A row copies to a column. GB are 10^9 bytes. Figures of bidirectional copies are of both directions
+//! together; a device's copies in itself are counted once (base_test and print of the program's sources do
+//! not double them). CPUs are the program's devices too: which NUMA node each is, the output does not say.
+//! Forms: what users posted in its issue 129 and in issue 110 of rocm_smi_lib. The plug-ins of version 3 are
+//! not read.
+
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use super::error::{ImportError, ImportErrorKind, as_many};
+use super::numbers::{number, whole};
+use super::stray::StrayLines;
+use super::{Case, Program, Taken, figure};
+
+/// Which matrix is read.
+#[derive(Clone, Copy)]
+struct Matrix {
+    id: &'static str,
+    between: &'static str,
+}
+
+const BOTH: Matrix = Matrix { id: "bidirectional, both together", between: "<->" };
+
+/// Titles of matrices with figures, and what they are; the second one is misspelled by the program's older
+/// versions.
+const MATRICES: [(&str, Matrix); 3] = [
+    ("Unidirectional copy peak bandwidth GB/s", Matrix { id: "unidirectional", between: "->" }),
+    ("Bdirectional copy peak bandwidth GB/s", BOTH),
+    ("Bidirectional copy peak bandwidth GB/s", BOTH),
+];
+
+/// What titles of matrices without figures end with.
+const OTHERS: [&str; 2] = ["Device Access", "Device Numa Distance"];
+
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
+    let mut taken = Taken::default();
+    let mut strays = StrayLines::default();
+    let mut devices: Vec<(u64, String)> = Vec::new();
+    let mut matrix: Option<Matrix> = None;
+    let mut columns: Vec<u64> = Vec::new();
+
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        let words = words.trim();
+        let is_numbered = words.starts_with(|first: char| first.is_ascii_digit());
+        if let Some((_, found)) = MATRICES.iter().find(|(title, _)| *title == words) {
+            matrix = Some(*found);
+        } else if OTHERS.iter().any(|title| words.ends_with(title)) {
+            matrix = None;
+        } else if let Some(numbers) = words.strip_prefix("D/D") {
+            let numbers = numbers.split_whitespace().map(|cell| whole(cell, line, "a device's number"));
+            columns = numbers.collect::<Result<_, _>>()?;
+        } else if let Some((number, name)) = words.strip_prefix("Device: ").and_then(|rest| rest.split_once(',')) {
+            let name = name.split(',').next().unwrap_or_default().trim().to_owned();
+            devices.push((whole(number.trim(), line, "a device's number")?, name));
+        } else if let Some(version) = words.strip_prefix("RocmBandwidthTest Version:") {
+            taken.version = Some(version.trim().to_owned());
+        } else if is_numbered && is_row(words) {
+            if let Some(matrix) = matrix {
+                taken.cases.extend(row(matrix, &devices, &columns, words, line)?);
+            }
+        } else if !(words.is_empty() || words.chars().all(|c| c == '.') || words.starts_with("Launch Command")) {
+            strays.push(line, words);
+        }
+    }
+
+    if taken.cases.is_empty() {
+        let missing = "it has no matrix below \"Unidirectional copy peak bandwidth GB/s\"";
+        return Err(ImportError::whole(ImportErrorKind::NotThis {
+            program: Program::RocmBandwidthTest.name(),
+            missing,
+        }));
+    }
+    let names: Vec<String> = devices.iter().map(|(number, name)| format!("{number} {name}")).collect();
+    taken.fact("devices", names.join(", "), true);
+    strays.note(&mut taken, Program::RocmBandwidthTest.name());
+    Ok(taken)
+}
+
+/// Numbers and `N/A`.
+fn is_row(words: &str) -> bool {
+    let is_cell = |cell: &str| cell == "N/A" || cell.bytes().all(|byte| byte.is_ascii_digit() || b".,".contains(&byte));
+    words.split_whitespace().all(is_cell)
+}
+
+fn row(
+    matrix: Matrix,
+    devices: &[(u64, String)],
+    columns: &[u64],
+    words: &str,
+    line: u64,
+) -> Result<Vec<Case>, ImportError> {
+    let cells: Vec<&str> = words.split_whitespace().collect();
+    let from = whole(cells[0], line, "a device's number")?;
+    as_many(cells.len(), columns.len() + 1, line)?;
+    let named = |number: u64| {
+        let name = devices.iter().find(|(known, _)| *known == number).map_or("unknown", |(_, name)| name.as_str());
+        format!("device {number} ({name})")
+    };
+
+    let case = |(to, cell): (&u64, &&str)| -> Result<Case, ImportError> {
+        let figure = match *cell {
+            "N/A" => Err((ImportedStatus::Waived, "N/A".to_owned())),
+            cell => figure(number(cell, line, "a bandwidth")?, 1e9),
+        };
+        let place = match from == *to {
+            true => named(from),
+            false => format!("{} {} {}", named(from), matrix.between, named(*to)),
+        };
+        let id = format!("rocm_bandwidth_test/{}", matrix.id);
+        Ok(Case { id, place, bytes: None, unit: ImportedUnit::BytesPerS, figure, line: Some(line) })
+    };
+    columns.iter().zip(&cells[1..]).map(case).collect()
+}

@@ -1,0 +1,155 @@
+//! Small machines that each showed a fault, reduced from public reports, with what real tools do on them: Slurm 22.05.8, numactl 2.0.16, and the
+//! formats' own documentation. Files are in `cases/`.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use check::{CheckError, CheckRequest, Looked, Whom, look};
+use launchers::line::LineError;
+use launchers::slurm_files::SlurmFiles;
+use launchers::{Dialect, Situation, say};
+use placement::judge::PlacementVerdict;
+use placement::{Ask, GpuChoice, NodePlaces, recommend};
+use topo::Topology;
+use topo::model::NodeKind;
+
+type Done = Result<(), Box<dyn Error>>;
+
+fn case(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name)
+}
+
+fn topology(name: &str) -> Result<Topology, Box<dyn Error>> {
+    Ok(topo::survey_xml(&case(&format!("{name}.xml")))?.topology)
+}
+
+/// The verdict on a line, the text that stands with it, and the fixes.
+fn judged(name: &str, line: &str) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
+    let file = |end: &str| fs::read_to_string(case(&format!("{name}.{end}.conf"))).ok();
+    let site = SlurmFiles {
+        gres: file("gres").map(|text| text.parse()).transpose()?,
+        nodes: file("slurm").map(|text| text.parse()).transpose()?,
+    };
+    let whom = Whom::Line(line.to_owned(), site);
+    let input = Some(case(&format!("{name}.xml")));
+    Ok(match look(&CheckRequest { whom, input, wait: Duration::from_secs(1), driver_gpus: None }) {
+        Ok(Looked::Judged(node)) => {
+            let placed = match node.placed() {
+                PlacementVerdict::Well => "well",
+                PlacementVerdict::Misplaced => "wrong",
+                PlacementVerdict::Unknown => "unknown",
+            };
+            (placed, node.table(false, false), node.fix().to_vec())
+        }
+        Ok(Looked::Told(_)) => return Err("a line is judged where it is read".into()),
+        Err(CheckError::Line(LineError::NotSaid(why))) => ("unknown", why, Vec::new()),
+        Err(CheckError::Line(error)) => ("refused", error.to_string(), Vec::new()),
+        Err(error) => return Err(error.into()),
+    })
+}
+
+fn places(name: &str, ranks: usize, gpus: GpuChoice) -> Result<(Topology, NodePlaces), Box<dyn Error>> {
+    let topology = topology(name)?;
+    let places = recommend(&topology, &Ask { ranks: Some(ranks), gpus, ..Ask::default() })?;
+    Ok((topology, places))
+}
+
+#[test]
+fn a_step_with_fewer_gpus_than_the_node_gives_every_task_the_first_of_them() -> Done {
+    let line = |tasks: usize, bind: &str| format!("srun -N1 -n{tasks} -c1 -G1 --cpu-bind=cores {bind} ./app");
+    let binds = ["--gpu-bind=single:1", "--gpu-bind=closest", "--gpu-bind=map_gpu:1,0", "--gpu-bind=mask_gpu:0x2,0x1"];
+    for (tasks, bind) in binds.into_iter().flat_map(|bind| [(1, bind), (2, bind)]) {
+        let (verdict, said, _) = judged("two-cores-gpus-reversed", &line(tasks, bind))?;
+        assert_eq!(verdict, "unknown", "{tasks} {bind}: {said}");
+        assert!(said.contains("a part of the node's GPUs"), "{said}");
+    }
+    let (verdict, said, _) = judged("two-cores-gpus-reversed", &line(1, "--ntasks-per-gpu=1"))?;
+    assert_eq!(verdict, "unknown", "{said}");
+    // With all of them each task gets the one that it names, or the near one.
+    for bind in ["--gpu-bind=single:1", "--gpu-bind=closest", "--gpu-bind=map_gpu:1,0", "--gpu-bind=mask_gpu:0x2,0x1"] {
+        let all = format!("srun -N1 -n2 -c1 --gpus-per-node=2 --cpu-bind=cores {bind} ./app");
+        let (verdict, said, _) = judged("two-cores-gpus-reversed", &all)?;
+        assert_eq!(verdict, "well", "{bind}: {said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_index_of_unlike_gpus_is_known_only_in_pci_order() -> Done {
+    let name = "small-gpu-first-in-pci-order";
+    let (verdict, said, _) = judged(name, "CUDA_VISIBLE_DEVICES=0 numactl -N 0 -m 0 ./app")?;
+    assert_eq!(verdict, "unknown", "{said}");
+    assert!(said.contains("CUDA_DEVICE_ORDER=PCI_BUS_ID"), "{said}");
+    let ordered = "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0 numactl -N 0 -m 0 ./app";
+    let (verdict, said, _) = judged(name, ordered)?;
+    assert_ne!(verdict, "unknown", "{said}");
+    Ok(())
+}
+
+#[test]
+fn numactl_refuses_a_node_without_memory() -> Done {
+    for (name, line) in [
+        ("two-nodes-without-memory", "numactl -N 0 -m 0 ./app"),
+        ("two-nodes-without-memory", "numactl -m 3 ./app"),
+        ("cpus-without-memory-3-memory-nodes", "numactl --membind=2 ./app"),
+    ] {
+        let (verdict, said, _) = judged(name, line)?;
+        assert_eq!(verdict, "refused", "{name}: {line}: {said}");
+        assert!(said.contains("no memory"), "{said}");
+    }
+    assert_eq!(judged("two-nodes-without-memory", "numactl -N 1 -m 1 ./app")?.0, "well");
+    Ok(())
+}
+
+#[test]
+fn memory_is_not_bound_to_one_of_several_nodes_that_are_as_near() -> Done {
+    let (topology, places) = places("cpus-without-memory-3-memory-nodes", 2, GpuChoice::None)?;
+    let text = say(&topology, &places, Dialect::Numactl, &Situation::default()).text;
+    assert!(text.contains("--physcpubind=") && !text.contains("--membind"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_pu_whose_node_is_left_out_has_the_memory_of_its_package() -> Done {
+    let (topology, places) = places("memoryless-nodes-left-out", 4, GpuChoice::None)?;
+    let of = |pu: u32| places.places.iter().find(|place| place.pus.contains(pu)).and_then(|place| place.memory_node);
+    assert_eq!((of(2), of(4), of(6)), (Some(1), Some(2), Some(2)));
+    let text = say(&topology, &places, Dialect::Numactl, &Situation::default()).text;
+    assert!(text.lines().any(|line| line.contains("--physcpubind=6") && line.contains("--membind=2")), "{text}");
+    Ok(())
+}
+
+#[test]
+fn nodes_that_are_cut_across_packages_are_those_of_the_kernels_lists() -> Done {
+    let (topology, places) = places("nodes-cut-across-packages-saved", 2, GpuChoice::default())?;
+    let pus = |node: u32| topology.node(node).map(|node| node.pus.to_string()).unwrap_or_default();
+    assert_eq!((pus(0), pus(1)), ("0-1,4-5".to_owned(), "2-3,6-7".to_owned()));
+    let second = &places.places[1];
+    assert_eq!(second.memory_node, Some(1), "{second:?}");
+    assert!(second.pus.is_subset(&"2-3,6-7".parse()?), "{second:?}");
+    Ok(())
+}
+
+#[test]
+fn where_a_file_does_not_say_whose_cpus_are_a_nodes_each_node_may_have_some() -> Done {
+    let topology = topology("nodes-cut-across-packages")?;
+    assert!(topology.nodes.iter().all(|node| node.kind == NodeKind::Normal), "{:?}", topology.nodes);
+    assert!(topology.pus.iter().all(|pu| pu.nodes.is_empty()), "no PU's node is known");
+    let (_, places) = places("nodes-cut-across-packages", 2, GpuChoice::None)?;
+    assert!(places.places.iter().all(|place| place.memory_node.is_none()), "{places:?}");
+    Ok(())
+}
+
+#[test]
+fn the_fix_of_flux_gives_each_rank_its_gpu_and_is_well_placed() -> Done {
+    let name = "four-modules-gpus-reversed";
+    let line = "flux run -N1 -n4 -c4 -g1 -o cpu-affinity=per-task -o gpu-affinity=per-task ./app";
+    let (verdict, said, fix) = judged(name, line)?;
+    assert_eq!(verdict, "wrong", "{said}");
+    let fix = fix.first().ok_or("no fix")?.replace("PROGRAM", "./app");
+    let (verdict, said, _) = judged(name, &fix)?;
+    assert_eq!(verdict, "well", "{fix}: {said}");
+    Ok(())
+}

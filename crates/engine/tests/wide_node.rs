@@ -1,0 +1,146 @@
+//! A wide node by stand-in: 2, 16, 64 and 256 threads whose host lets each begin milliseconds after the
+//! common start, as one does that does not run all of its
+//! virtual CPUs at once. Every case has figures, of rounds that all ranks were at.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use engine::{
+    Amount, Bound, Case, EngineConfig, Failure, Journal, LEAST_OVERLAP, ObservedPlacement, Order, PageCheck, PerCase,
+    RunEnd, RunState, Site, Suite, TimeSpent, Timing, Trouble, Work, Worker, Workers, clock,
+};
+use ranks::{Communicator, Single};
+use stats::interval::median;
+use stats::random::mix;
+use stats::stop::{Patience, StopRule};
+
+/// How long a round takes, and how late the latest rank begins.
+const ROUND: Duration = Duration::from_millis(8);
+const LATEST_US: u64 = 13_000;
+
+/// Rounds that sleep: they need no core, so that two cores can stand for hundreds.
+struct Sleepers;
+
+impl Suite for Sleepers {
+    fn cases(&self) -> Vec<Case> {
+        vec![Case { index: 0, order: Order::Simultaneous, setup: 0, phase: 0, members: None }]
+    }
+
+    fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
+        Ok(Box::new(Sleeper { rank: worker.rank }))
+    }
+}
+
+struct Sleeper {
+    rank: usize,
+}
+
+impl Site for Sleeper {
+    fn set_up(&mut self, _: &Bound, _: usize, _: u32, _: &mut TimeSpent) -> Result<bool, Trouble> {
+        Ok(false)
+    }
+
+    fn serves(&self, _: usize, _: u32) -> bool {
+        true
+    }
+
+    fn look(&mut self, _: PageCheck) -> Result<ObservedPlacement, Failure> {
+        ObservedPlacement::thread()
+    }
+
+    fn mismatch(&self, _: &ObservedPlacement) -> Option<String> {
+        None
+    }
+
+    fn work(&mut self, _: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
+        let late = mix(self.rank as u64 ^ mix(pass + 1)) % LATEST_US;
+        Ok(Box::new(Rounds { late: Some(Duration::from_micros(late)), armed: false }))
+    }
+}
+
+struct Rounds {
+    late: Option<Duration>,
+    armed: bool,
+}
+
+impl Work for Rounds {
+    fn timing(&self) -> Timing {
+        Timing::Host
+    }
+
+    fn bytes_a_round(&self) -> f64 {
+        1e6
+    }
+
+    fn arm(&mut self) -> Result<(), Failure> {
+        self.armed = true;
+        Ok(())
+    }
+
+    fn round(&mut self) -> Result<(), Failure> {
+        if self.armed
+            && let Some(late) = self.late.take()
+        {
+            thread::sleep(late);
+        }
+        thread::sleep(ROUND);
+        Ok(())
+    }
+
+    fn verify(&mut self) -> Result<u64, Trouble> {
+        Ok(0)
+    }
+}
+
+struct Quiet;
+
+impl Journal for Quiet {
+    fn pass_ended(&mut self, _: &RunState) {}
+
+    fn signalled(&mut self, _: &RunState) {}
+}
+
+fn run(threads: usize) -> Result<RunState, Box<dyn Error>> {
+    let pus: Vec<u32> = topo::read()?.allowed.pus.iter().collect();
+    let workers = (0..threads).map(|rank| Worker { rank, pu: pus[rank % pus.len()] }).collect();
+    let rule = StopRule { min_blocks: 6, max_blocks: 6, target_half_width: 0.0, patience: Patience::Asked };
+    let config = EngineConfig {
+        seed: 3,
+        amount: Amount::Adaptive(rule),
+        verify: true,
+        max_time: Duration::from_secs(60),
+        timeout: Some(Duration::from_secs(120)),
+    };
+    let (world, interrupted) = (Single::default(), Arc::new(AtomicBool::new(false)));
+    let mut comm = Communicator::new(&world);
+    let mut enough = PerCase::new(config.amount);
+    let workers = Workers::threads(workers, clock::measure());
+    let suite = Arc::new(Sleepers) as Arc<dyn Suite>;
+    Ok(engine::lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet))
+}
+
+#[test]
+fn ranks_that_a_host_starts_milliseconds_apart_have_figures_of_the_time_that_they_shared() -> Result<(), Box<dyn Error>>
+{
+    for threads in [2, 16, 64, 256] {
+        let state = run(threads)?;
+        assert_eq!(state.end, RunEnd::Complete, "{threads} threads");
+        let mut overlaps = Vec::new();
+        for (rank, result) in state.results[0].iter().enumerate() {
+            // A block that one rank has no whole round in is had again by all.
+            assert!(result.trouble.is_none() && result.samples.len() >= 6, "rank {rank} of {threads}: {result:?}");
+            overlaps.extend(result.samples.iter().filter_map(|sample| sample.overlap));
+            for sample in &result.samples {
+                // The late first round is no part of the figure.
+                let round_ms = sample.block.elapsed_ns / sample.block.rounds as f64 / 1e6;
+                assert!(round_ms < 3.0 * ROUND.as_secs_f64() * 1e3, "rank {rank} of {threads}: {round_ms} ms");
+            }
+        }
+        let overlap = median(&overlaps).ok_or("ranks of several")?;
+        assert!(overlap >= LEAST_OVERLAP, "{threads} threads: {overlap}");
+    }
+    Ok(())
+}

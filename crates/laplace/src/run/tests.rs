@@ -1,0 +1,189 @@
+//! Two ranks as threads, whose devices are heap memory.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use kernels::jacobi::Precision;
+use ranks::{LocalWorld, WorldError};
+use stats::stop::Patience;
+
+use super::*;
+use crate::gpu_fields::stand_in::{Faults, fields};
+use crate::grid::RowShare;
+use crate::rows;
+
+/// Messages under way, by sender and receiver.
+#[derive(Default)]
+struct Mail {
+    messages: Mutex<HashMap<[usize; 2], VecDeque<Vec<u8>>>>,
+    came: Condvar,
+}
+
+/// One rank's MPI.
+struct ThreadExchange {
+    rank: usize,
+    mail: Arc<Mail>,
+    receives: Mutex<Vec<(usize, usize, usize)>>,
+}
+
+impl Exchange for ThreadExchange {
+    unsafe fn send(&self, _: usize, _: usize, _: usize) -> Result<(), WorldError> {
+        unreachable!("halos are sent without waiting")
+    }
+
+    unsafe fn receive(&self, _: usize, _: usize, _: usize) -> Result<(), WorldError> {
+        unreachable!("halos are received without waiting")
+    }
+
+    unsafe fn start_send(&self, to: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        // SAFETY: the caller's word.
+        let row = unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u8>(address), bytes) };
+        let mut messages = self.mail.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.entry([self.rank, to]).or_default().push_back(row.to_vec());
+        self.mail.came.notify_all();
+        Ok(())
+    }
+
+    unsafe fn start_receive(&self, from: usize, address: usize, bytes: usize) -> Result<(), WorldError> {
+        self.receives.lock().unwrap_or_else(PoisonError::into_inner).push((from, address, bytes));
+        Ok(())
+    }
+
+    fn wait_all(&self) -> Result<(), WorldError> {
+        for (from, address, bytes) in self.receives.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let messages = self.mail.messages.lock().unwrap_or_else(PoisonError::into_inner);
+            let none = |messages: &mut HashMap<[usize; 2], VecDeque<Vec<u8>>>| {
+                messages.get(&[from, self.rank]).is_none_or(VecDeque::is_empty)
+            };
+            let limit = Duration::from_secs(20);
+            let waited = self.mail.came.wait_timeout_while(messages, limit, none);
+            let (mut messages, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let row = messages.get_mut(&[from, self.rank]).and_then(VecDeque::pop_front);
+            let row = row.ok_or_else(|| WorldError { call: "MPI_Waitall".into(), message: "nothing came".into() })?;
+            assert_eq!(row.len(), bytes);
+            // SAFETY: the room of `start_receive`, which its caller leaves alone until now.
+            unsafe {
+                std::ptr::with_exposed_provenance_mut::<u8>(address).copy_from_nonoverlapping(row.as_ptr(), bytes);
+            };
+        }
+        Ok(())
+    }
+
+    unsafe fn operate(
+        &self,
+        _: ranks::PairOperation,
+        _: usize,
+        _: usize,
+        _: usize,
+        _: usize,
+    ) -> Result<(), WorldError> {
+        unreachable!("halos need no collective operation")
+    }
+
+    fn gpu_support(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+struct NoJournal;
+
+impl SessionJournal<LaplaceStep, LaplaceResults> for NoJournal {
+    fn doing(&mut self, _: &LaplaceStep) {}
+
+    fn found(&mut self, _: &LaplaceResults) {}
+}
+
+/// Large enough that the wave, by which a wrong iteration is seen, is there after thousands.
+const GRID: LaplaceGrid = LaplaceGrid { rows: 160, columns: 160 };
+/// Small enough for thousands of iterations in a block.
+const SMALL: LaplaceGrid = LaplaceGrid { rows: 12, columns: 24 };
+
+fn run_of(variants: Vec<WayVariant>) -> LaplaceRun {
+    let rule = StopRule { min_blocks: 2, max_blocks: 3, target_half_width: 1e-9, patience: Patience::Long };
+    LaplaceRun { grid: GRID, variants, rule, max_time: Duration::from_secs(60), seed: 1 }
+}
+
+/// What rank 0 finds of a run by two ranks, each with its device's faults, and how many messages are left
+/// that nobody received.
+fn found_by_two(run: &LaplaceRun, faults: [Faults; 2]) -> (LaplaceResults, usize) {
+    let mail = Arc::new(Mail::default());
+    let rank = |(rank, world): (usize, LocalWorld)| {
+        let (mail, faults) = (Arc::clone(&mail), faults[rank]);
+        move || {
+            let share = RowShare::new(GRID, Precision::Double, rank, 2);
+            let mut memory = LaplaceMemory::of_gpu(fields(share, faults));
+            let mpi = ThreadExchange { rank, mail, receives: Mutex::default() };
+            let mut here = LaplaceRank { memory: &mut memory, mpi: Some(&mpi) };
+            run.run(&mut here, &mut Communicator::new(&world), &AtomicBool::new(false), &mut NoJournal)
+        }
+    };
+    let mut worlds = LocalWorld::launch(&[2]).into_iter().enumerate();
+    let found = std::thread::scope(|scope| {
+        let [first, second] = [worlds.next(), worlds.next()].map(|world| scope.spawn(rank(world.unwrap())));
+        let _ = second.join().unwrap();
+        first.join().unwrap().unwrap()
+    });
+    let left = mail.messages.lock().unwrap().values().map(VecDeque::len).sum();
+    (found, left)
+}
+
+fn staged() -> Vec<WayVariant> {
+    [false, true].map(|overlap| WayVariant { way: HaloWay::Staged, overlap }).to_vec()
+}
+
+#[test]
+fn a_launch_that_fails_on_a_rank_costs_its_way_and_the_other_way_is_right() {
+    // In the proof, in the iterations that say how long a block is, and in blocks of either way.
+    for launch in [1, 5, 16, 18, 40, 64, 90, 200] {
+        for faulty in [0, 1] {
+            let mut faults = [Faults::default(); 2];
+            faults[faulty].launch = Some(launch);
+            let (found, left) = found_by_two(&run_of(staged()), faults);
+            let troubles: Vec<_> = found.ways.iter().filter_map(|way| way.trouble.as_ref()).collect();
+            let [WayTrouble::Failed(why)] = troubles[..] else { panic!("launch {launch}: {troubles:?}") };
+            assert!(why.contains(&format!("rank {faulty}: this launch")), "launch {launch}: {why}");
+            let right = found.ways.iter().find(|way| way.trouble.is_none());
+            assert!(right.is_some_and(|way| way.blocks.iter().all(|blocks| blocks.len() >= 2)), "launch {launch}");
+            assert_eq!(left, 0, "launch {launch}: messages of the failed way are left for the next one");
+        }
+    }
+}
+
+#[test]
+fn the_time_of_a_staged_halo_holds_its_copies_back() {
+    let copy = Duration::from_millis(2);
+    let run = run_of(vec![WayVariant { way: HaloWay::Staged, overlap: false }]);
+    let (found, _) = found_by_two(&run, [Faults { copy, ..Faults::default() }; 2]);
+    for block in found.ways[0].blocks.iter().flatten() {
+        let least = u64::from(block.iterations) * copy.as_nanos() as u64;
+        assert!(block.halo_ns >= least, "{block:?}");
+        assert!(block.halo_ns <= block.end_ns - block.start_ns, "{block:?}");
+    }
+}
+
+#[test]
+fn in_single_precision_the_field_is_checked_before_rounding_hides_a_wrong_row() {
+    let share = RowShare::new(SMALL, Precision::Single, 0, 1);
+    let mut memory = LaplaceMemory::of_gpu(fields(share, Faults::default()));
+    let mut here = LaplaceRank { memory: &mut memory, mpi: None };
+    let run = LaplaceRun { grid: SMALL, ..run_of(vec![WayVariant { way: HaloWay::Gpu, overlap: false }]) };
+    let world = LocalWorld::launch(&[1]).remove(0);
+    let mut comm = Communicator::new(&world);
+    let found = run.run(&mut here, &mut comm, &AtomicBool::new(false), &mut NoJournal).unwrap();
+
+    assert_eq!(found.ways[0].trouble, None);
+    let iterations: u64 = found.ways[0].blocks[0].iter().map(|block| u64::from(block.iterations)).sum();
+    let most = rows::most_iterations(Precision::Single);
+    let checks = found.ranks[0].checked_bytes / (share.field.rows * share.field.row_bytes()) as u64;
+    assert!(most < 3000 && checks > iterations / most, "{checks} checks of {iterations} iterations");
+}
+
+#[test]
+fn a_rank_whose_placement_cannot_be_checked_leaves_no_way_with_a_figure() {
+    let way = WayFound::begun(staged()[0], 2);
+    let mut found = LaplaceResults { ways: vec![way], ranks: vec![RankFound::default(); 2], interrupted: false };
+    let seen = LaplaceAnswer::Looked(ObservedPlacement::thread().unwrap(), None);
+    keep_placement(&mut found, false, vec![seen, LaplaceAnswer::Failed("getcpu: EPERM".to_owned())]);
+    let Some(WayTrouble::Failed(why)) = &found.ways[0].trouble else { panic!("{found:?}") };
+    assert!(why.starts_with("rank 1: ") && why.ends_with("after the iterations: getcpu: EPERM"), "{why}");
+}

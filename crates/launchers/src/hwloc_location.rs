@@ -1,0 +1,225 @@
+//! Places as hwloc's tools name them: `package:1.core:0-3`, `numanode:0`, `pu:2`, a mask; for `hwloc-bind` and `$(hwloc-calc …)`.
+//!
+//! hwloc(7), "HWLOC LOCATION". Numbers are hwloc's logical ones, in the order of [`JobMachine::parts`]; `-p` (physical) is read for PUs and NUMA nodes, whose
+//! OS numbers are plain. Left out: I/O devices, `root`, sets that are taken away (`~`, `x`, `^`), tools' options that print or look at processes.
+
+use stats::IdSet;
+use topo::Topology;
+use topo::process::PolicyMode;
+
+use crate::error::LineError;
+use crate::grammar::{Grammar, Style};
+use crate::objects::{JobMachine, Part};
+use crate::parse_mask;
+use crate::process::Process;
+use crate::unknown::is_unknown;
+
+const BIND: Grammar = Grammar {
+    tool: "hwloc-bind",
+    style: Style::Words,
+    letters: "lpqvfeh",
+    names: "logical physical os-index quiet verbose force single strict taskset cpubind membind no-hbm hbm restrict-flags: \
+        disallowed cpuset nodeset mempolicy: restrict: get pid: version help",
+    is_open: false,
+};
+
+/// What hwloc-bind makes of the process; the words of its program.
+///
+/// # Errors
+/// [`LineError`]: hwloc-bind would refuse its options, or no program stands behind its places.
+pub(crate) fn bind<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Result<&'l [&'l str], LineError> {
+    let topology = process.topology;
+    let (given, mut rest) = BIND.read(words)?;
+    let has = |names: &[&str]| given.iter().any(|one| names.contains(&one.name));
+    let is_physical = has(&["p", "physical", "os-index"]);
+    let (mut places, mut policy_of) = (Vec::new(), None);
+    while let Some((word, behind)) = rest.split_first() {
+        match *word {
+            "--" => {
+                rest = behind;
+                break;
+            }
+            "--membind" | "-membind" => policy_of = Some(places.len()),
+            "--cpubind" | "-cpubind" | "--strict" | "--single" => {}
+            place if is_location(place) => places.push(place),
+            _ => break,
+        }
+        rest = behind;
+    }
+
+    let of = |places: &[&str]| united(topology, places, is_physical);
+    let is_memory = has(&["membind"]) && !has(&["cpubind"]);
+    let (cpus, memory) = match policy_of {
+        _ if is_memory => (&[][..], &places[..]),
+        Some(at) => (&places[..at], &places[at..]),
+        None => (&places[..], &[][..]),
+    };
+    let why = || "where hwloc-bind puts it does not follow from the line".to_owned();
+    if !cpus.is_empty() {
+        let pus = of(cpus).map(|pus| if has(&["single"]) { pus.first().into_iter().collect() } else { pus });
+        process.bind(pus.ok_or_else(why));
+    }
+    if !memory.is_empty() {
+        let touched = |pus: &IdSet| -> IdSet {
+            let nodes = topology.nodes.iter().filter(|node| !node.pus.and(pus).is_empty());
+            nodes.map(|node| node.os_index).collect()
+        };
+        process.policy = of(memory).map(|pus| (PolicyMode::Bind, touched(&pus))).ok_or_else(why);
+    }
+    Ok(rest)
+}
+
+/// What `hwloc-calc` prints: a mask, or with `-I`/`--intersect` a list of the numbers of PUs, cores or NUMA nodes.
+pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> {
+    let (mut places, mut listed, mut is_physical, mut is_physical_out) = (Vec::new(), None, false, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "-p" | "--physical" => (is_physical, is_physical_out) = (true, true),
+            "--pi" | "--physical-input" => is_physical = true,
+            "--po" | "--physical-output" => is_physical_out = true,
+            "-l" | "--logical" | "--li" | "--lo" | "-q" | "--quiet" | "--taskset" | "--logical-input"
+            | "--logical-output" => {}
+            "-I" | "--intersect" => listed = Some(*words.next()?),
+            option if option.starts_with('-') => return None,
+            place => places.push(place),
+        }
+    }
+
+    let pus = united(topology, &places, is_physical)?;
+    let Some(kind) = listed else { return Some(mask(&pus)) };
+    let machine = JobMachine::online(topology);
+    let number =
+        |at: usize, part: &IdSet| if is_physical_out { os_index(topology, kind, part) } else { u32::try_from(at).ok() };
+    let touched = machine.parts(part_of(kind)?);
+    let touched = touched.iter().enumerate().filter(|(_, part)| !part.and(&pus).is_empty());
+    let numbers: Option<Vec<String>> = touched.map(|(at, part)| Some(number(at, part)?.to_string())).collect();
+    Some(numbers?.join(","))
+}
+
+/// Whether the word is a place.
+fn is_location(word: &str) -> bool {
+    word == "all"
+        || word.starts_with("0x")
+        || word.split('.').all(|part| part.split_once(':').is_some_and(|(kind, _)| part_of(kind).is_some()))
+}
+
+/// The PUs of all these places; `None` where one of them is not known.
+fn united(topology: &Topology, places: &[&str], is_physical: bool) -> Option<IdSet> {
+    let machine = JobMachine::online(topology);
+    let all: Option<Vec<IdSet>> = places.iter().map(|place| pus_of(&machine, place, is_physical)).collect();
+    Some(IdSet::of_all(&all?)).filter(|pus| !pus.is_empty())
+}
+
+fn pus_of(machine: &JobMachine<'_>, place: &str, is_physical: bool) -> Option<IdSet> {
+    if is_unknown(place) {
+        return None;
+    }
+    if place == "all" {
+        return Some(machine.pus.clone());
+    }
+    if place.starts_with("0x") {
+        return parse_mask(&place.replace(',', ""));
+    }
+    place.split('.').try_fold(machine.pus.clone(), |around, part| {
+        let (kind, numbers) = part.split_once(':')?;
+        let parts = machine.parts_in(part_of(kind)?, &around);
+        let chosen = match is_physical {
+            false => numbered(numbers, parts.len())?,
+            true => {
+                let wanted: IdSet = numbers.parse().ok()?;
+                let is_wanted =
+                    |part: &IdSet| os_index(machine.topology, kind, part).is_some_and(|os| wanted.contains(os));
+                parts.iter().enumerate().filter(|(_, part)| is_wanted(part)).map(|(at, _)| at).collect()
+            }
+        };
+        Some(IdSet::of_all(chosen.iter().filter_map(|at| parts.get(*at))))
+    })
+}
+
+/// `2`, `0-3`, `4-`, `2:3` (three from 2 on), `all`, `even`, `odd`.
+fn numbered(numbers: &str, count: usize) -> Option<Vec<usize>> {
+    let number = |text: &str| text.parse::<usize>().ok();
+    Some(match numbers {
+        "all" => (0..count).collect(),
+        "even" => (0..count).step_by(2).collect(),
+        "odd" => (1..count).step_by(2).collect(),
+        text => match (text.split_once('-'), text.split_once(':')) {
+            (Some((first, "")), _) => (number(first)?..count).collect(),
+            (Some((first, last)), _) => (number(first)?..=number(last)?.min(count)).collect(),
+            (None, Some((first, several))) => {
+                let (first, several) = (number(first)?, number(several)?.min(count));
+                (first..first.checked_add(several)?).map(|at| at % count.max(1)).collect()
+            }
+            (None, None) => vec![number(text)?],
+        },
+    })
+}
+
+/// hwloc's names of parts; `None` for a kind that is not read.
+fn part_of(kind: &str) -> Option<Part> {
+    match kind.to_ascii_lowercase().as_str() {
+        "node" => Some(Part::Numa),
+        "l2cache" | "l2" | "l1cache" | "l1" => None,
+        kind => Part::named(kind),
+    }
+}
+
+/// The number that the system gives a part.
+fn os_index(topology: &Topology, kind: &str, part: &IdSet) -> Option<u32> {
+    match part_of(kind)? {
+        Part::Thread => part.first(),
+        Part::Numa => topology
+            .nodes
+            .iter()
+            .find(|node| node.kind.has_cpus() && part.is_subset(&node.pus))
+            .map(|node| node.os_index),
+        Part::Package => topology.packages.iter().find(|package| part.is_subset(&package.pus))?.os_index,
+        Part::Machine | Part::L3 | Part::Core => None,
+    }
+}
+
+/// As hwloc prints a set: groups of 32 bits.
+fn mask(pus: &IdSet) -> String {
+    let last = pus.iter().last().unwrap_or(0) / 32;
+    let word = |at: u32| (0..32).filter(|bit| pus.contains(at * 32 + bit)).fold(0_u32, |word, bit| word | 1 << bit);
+    (0..=last).rev().map(|at| format!("0x{:08x}", word(at))).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::written_machine::machine;
+
+    #[test]
+    fn places_are_counted_as_hwloc_counts_them() {
+        let machine = machine();
+        for (places, pus) in [
+            ("package:1", "4-7,12-15"),
+            ("numanode:0", "0-3,8-11"),
+            ("core:0-1", "0-1,8-9"),
+            ("package:1.core:0", "4,12"),
+            ("package:1.core:1.pu:1", "13"),
+            ("core:6-", "6-7,14-15"),
+            ("core:2:2", "2-3,10-11"),
+            ("0x00000300", "8-9"),
+            ("all", "0-15"),
+        ] {
+            let places: Vec<&str> = places.split(' ').collect();
+            assert_eq!(united(&machine, &places, false).map(|pus| pus.to_string()).as_deref(), Some(pus), "{places:?}");
+        }
+        assert_eq!(united(&machine, &["pu:4"], true).map(|pus| pus.to_string()).as_deref(), Some("4"));
+        assert_eq!(united(&machine, &["gpu:0"], false), None);
+    }
+
+    #[test]
+    fn what_hwloc_calc_prints_is_a_mask_or_a_list() {
+        let machine = machine();
+        let printed = |text: &str| calculated(&machine, &text.split(' ').collect::<Vec<_>>()).unwrap_or_default();
+        assert_eq!(printed("core:0"), "0x00000101");
+        assert_eq!(printed("--taskset package:1"), "0x0000f0f0");
+        assert_eq!(printed("-I core package:1"), "4,5,6,7");
+        assert_eq!(printed("--po -I pu core:1"), "1,9");
+        assert_eq!(printed("--no-such core:1"), "");
+    }
+}

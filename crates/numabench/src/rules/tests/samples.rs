@@ -1,0 +1,172 @@
+//! A value of every option of every command that measures, other than its default, and the options that it needs.
+
+/// A value of an option.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// As typed.
+    pub typed: &'static str,
+    /// What it needs beside it.
+    pub beside: &'static str,
+}
+
+/// An option, how it is typed, and what has to stand beside it.
+type Row = (&'static str, &'static str, &'static str);
+
+/// What every command that measures has; the last of equal names counts.
+const MEASURING: &[Row] = &[
+    ("gpus", "--gpus 1,2,3", ""),
+    ("backend", "--backend host", ""),
+    ("huge-pages", "--huge-pages off", ""),
+    ("reps", "--reps 7", ""),
+    ("precision", "--precision 5%", ""),
+    ("max-time", "--max-time 7s", ""),
+    ("timeout", "--timeout 77s", ""),
+    ("seed", "--seed 9", ""),
+    ("no-verify", "--no-verify", ""),
+    ("dry-run", "--dry-run", ""),
+    ("json", "--json out.json", ""),
+    ("json", "--json -", ""),
+    ("reference", "--reference lines.txt", ""),
+    ("full", "--full", ""),
+    ("brief", "--brief", ""),
+    ("quiet", "--quiet", ""),
+    ("color", "--color always", ""),
+];
+
+const PINGPONG: &[Row] = &[
+    ("cpus", "--cpus 0,2,5", "--gpus 1,2,3"),
+    ("membind", "--membind 1", ""),
+    ("rank", "--rank 1", "--ranks 2"),
+    ("ranks", "--ranks 2", ""),
+    ("size", "--size 4MiB", ""),
+    ("floats", "--floats 524288", ""),
+    ("memory", "--memory pageable", ""),
+    ("memory", "--memory managed", ""),
+    ("direction", "--direction d2h", ""),
+    ("direction", "--direction bidir", ""),
+    ("engine", "--engine sm", ""),
+    ("warmup", "--warmup 3", "--reps 7"),
+    ("timing", "--timing host", ""),
+    ("timing", "--timing device", ""),
+    ("order", "--order alone", ""),
+    ("order", "--order both", ""),
+    ("fail-on", "--fail-on slower-twin", ""),
+];
+
+const MATRIX: &[Row] = &[
+    ("rows", "--rows core", ""),
+    ("size", "--size 4MiB", ""),
+    ("memory", "--memory pageable", ""),
+    ("memory", "--memory system", ""),
+    ("direction", "--direction d2h", ""),
+    ("engine", "--engine sm", ""),
+    ("engine", "--engine ce,sm", ""),
+    ("concurrent", "--concurrent", ""),
+    ("latency", "--latency", ""),
+    ("access", "--access write", ""),
+    ("access", "--access load", ""),
+    ("threads", "--threads 2", ""),
+    ("range", "--range 96MiB", ""),
+];
+
+const LATENCY: &[Row] = &[
+    ("rows", "--rows core", ""),
+    ("range", "--range 96MiB", ""),
+    ("between", "--between cores", ""),
+    ("between", "--between gpus", ""),
+    ("loaded", "--loaded", ""),
+    ("loaded", "--loaded=copy", ""),
+    ("beside-cpus", "--beside-cpus 2,3", "--loaded"),
+    ("cpus", "--cpus 1,2,3", "--between cores"),
+];
+
+const PEER: &[Row] = &[
+    ("size", "--size 4MiB", ""),
+    ("pairs", "--pairs ring", ""),
+    ("pairs", "--pairs none", ""),
+    ("by", "--by destination", ""),
+    ("engine", "--engine sm", ""),
+    ("latency", "--latency", ""),
+    ("range", "--range 2MiB", "--latency"),
+    ("all", "--all", ""),
+];
+
+const SWEEP: &[Row] = &[
+    ("size", "--size 4MiB", ""),
+    ("memory", "--memory pageable", ""),
+    ("memory", "--memory managed", ""),
+    ("direction", "--direction d2h", ""),
+    ("timing", "--timing auto", ""),
+    ("timing", "--timing device", ""),
+    ("engine", "--engine sm", ""),
+    ("pieces", "--pieces 8KiB", ""),
+    ("total", "--total 96MiB", "--pieces 8KiB"),
+    ("scattered", "--scattered host", "--pieces 8KiB"),
+    ("ways", "--ways loop", "--pieces 8KiB"),
+    ("rows", "--rows core", "--pieces 8KiB"),
+];
+
+const CONTEND: &[Row] = &[
+    ("gpus", "--gpus 2,3", ""),
+    ("cpus", "--cpus 0,1", "--gpus 2,3"),
+    ("ranks-per-gpu", "--ranks-per-gpu 3", ""),
+    ("size", "--size 4MiB", ""),
+    ("memory", "--memory pageable", ""),
+    ("direction", "--direction d2h", ""),
+    ("timing", "--timing host", ""),
+    ("timing", "--timing device", ""),
+    ("beside", "--beside read", ""),
+    ("beside", "--beside copy", ""),
+    ("beside-cpus", "--beside-cpus 2,3", "--beside read"),
+    ("range", "--range 96MiB", "--beside read"),
+];
+
+const KERNELS: &[Row] = &[
+    ("kernels", "--kernels triad", ""),
+    ("kernels", "--kernels sgemm,fft", ""),
+    ("class", "--class 2", ""),
+    ("size", "--size 32MiB", ""),
+    ("vendor", "--vendor", ""),
+    ("iterations", "--iterations 3", ""),
+    ("rows", "--rows core", ""),
+    ("threads", "--threads 2", ""),
+];
+
+const SUITE: &[Row] = &[("within", "--within 1min", "")];
+
+const TOPO: &[Row] = &[
+    ("measure", "--measure", ""),
+    ("measure", "--measure=cores", ""),
+    ("measure", "--measure=gpus", ""),
+    ("within", "--within 1min", "--measure"),
+    ("timeout", "--timeout 77s", "--measure"),
+    ("gpus", "--gpus 0,1,2", "--measure"),
+    ("backend", "--backend host", "--measure"),
+    ("size", "--size 4MiB", "--measure"),
+    ("reps", "--reps 7", "--measure"),
+    ("seed", "--seed 9", "--measure"),
+    ("dry-run", "--dry-run", "--measure"),
+    ("json", "--json", "--measure"),
+];
+
+/// Commands that print a plan, each with its samples.
+pub const COMMANDS: &[(&str, &[&[Row]])] = &[
+    ("pingpong", &[MEASURING, PINGPONG]),
+    ("matrix", &[MEASURING, MATRIX]),
+    ("latency", &[MEASURING, LATENCY]),
+    ("peer", &[MEASURING, PEER]),
+    ("sweep", &[MEASURING, SWEEP]),
+    ("contend", &[MEASURING, CONTEND]),
+    ("kernels", &[MEASURING, KERNELS]),
+    ("suite", &[MEASURING, SUITE]),
+    ("topo", &[TOPO]),
+];
+
+/// The samples of an option of a command: those of the command's own list, where it has some.
+pub fn samples(lists: &[&[Row]], option: &str) -> Vec<Sample> {
+    let of = |list: &&[Row]| -> Vec<Sample> {
+        let named = list.iter().filter(|(name, ..)| *name == option);
+        named.map(|(_, typed, beside)| Sample { typed, beside }).collect()
+    };
+    lists.iter().rev().map(of).find(|found| !found.is_empty()).unwrap_or_default()
+}

@@ -1,0 +1,254 @@
+//! Outputs that people post: each program in two of its forms, with the quantity, the unit and what a figure
+//! counts; a stray line between costs no figure.
+
+use analysis::import::{Program, ProgramOutput, import};
+use report::ImportedDocument;
+use report::document::Status;
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use crate::imports::{about, figures, imported, output, refused};
+use crate::made::Done;
+
+/// Every sample with its program.
+const SAMPLES: [(Program, &str); 15] = [
+    (Program::NcclTests, "nccl-tests.txt"),
+    (Program::NcclTests, "nccl-tests-2021.txt"),
+    (Program::BandwidthTest, "bandwidthtest.txt"),
+    (Program::BandwidthTest, "bandwidthtest-mb.txt"),
+    (Program::BandwidthTest, "bandwidthtest.csv"),
+    (Program::P2pMatrix, "p2p-matrix.txt"),
+    (Program::P2pMatrix, "p2p-matrix-2017.txt"),
+    (Program::RocmBandwidthTest, "rocm_bandwidth_test.txt"),
+    (Program::RocmBandwidthTest, "rocm_bandwidth_test-2.0.txt"),
+    (Program::Stream, "stream.txt"),
+    (Program::Stream, "stream-fortran.txt"),
+    (Program::Perftest, "perftest.txt"),
+    (Program::Perftest, "perftest-gbits.txt"),
+    (Program::Mlc, "mlc.txt"),
+    (Program::Mlc, "mlc-latency_matrix.txt"),
+];
+
+/// The figure of this case and place; figures are rounded to a thousandth.
+fn figure(document: &ImportedDocument, name: &str) -> Result<f64, String> {
+    let all = figures(document);
+    let found = all.iter().find(|(known, _)| known == name);
+    found.map(|(_, value)| *value).ok_or_else(|| format!("no {name:?} in {all:#?}"))
+}
+
+#[test]
+fn nccl_tests_are_times_and_bus_bandwidths_of_both_ways() -> Done {
+    let document = imported(Program::NcclTests, &["nccl-tests.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("2.17.6"));
+    assert_eq!(document.host.as_deref(), Some("node1"));
+    assert_eq!(
+        document.facts.iter().find(|fact| fact.name == "gpu").map(|fact| &*fact.value),
+        Some("NVIDIA H100 80GB HBM3")
+    );
+    let all = "all_reduce_perf/float/sum";
+    let place = "4 ranks of 1 host";
+    assert_eq!(figure(&document, &format!("{all}/out-of-place/busbw/1073741824 {place}"))?, 358.39e9);
+    assert_eq!(figure(&document, &format!("{all}/in-place/busbw/1073741824 {place}"))?, 359.47e9);
+    assert_eq!(figure(&document, &format!("{all}/in-place/time/65536 {place}"))?, 13_710.0);
+    // Of 8 bytes busbw rounds to 0.00: the time is its figure, and no failure.
+    assert_eq!(figure(&document, &format!("{all}/out-of-place/time/8 {place}"))?, 11_420.0);
+    assert_eq!((document.cases.len(), document.status), (10, Status::Complete));
+    assert!(
+        document.notes.iter().any(|note| note.starts_with("line 15 is no line of nccl-tests")),
+        "{:?}",
+        document.notes
+    );
+
+    let old = imported(Program::NcclTests, &["nccl-tests-2021.txt"])?;
+    let name = "broadcast_perf/float/root 0/out-of-place/busbw/16777216 2 ranks of 1 host";
+    assert_eq!((figure(&old, name)?, old.program_version), (41.88e9, None));
+    Ok(())
+}
+
+#[test]
+fn wrong_values_and_a_failed_validation_of_nccl_tests_are_failures() -> Done {
+    let text = String::from_utf8(output("nccl-tests.txt")?.bytes)?;
+    let text = text.replace("359.47       0", "359.47      12").replace("values : 0 OK", "values : 12 FAILED");
+    let output = ProgramOutput { name: "wrong".to_owned(), bytes: text.into_bytes() };
+    let document = import(Program::NcclTests, &[output], about()).map_err(|(_, fault)| fault)?;
+    assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Partial, 3));
+    let reasons: Vec<&str> = document.cases.iter().filter_map(|case| case.reason.as_deref()).collect();
+    assert_eq!(reasons, ["12 wrong values", "12 wrong values", "Out of bounds values : 12 FAILED"]);
+    Ok(())
+}
+
+#[test]
+fn an_operation_that_the_output_does_not_name_is_unknown() -> Done {
+    let text = String::from_utf8(output("nccl-tests-2021.txt")?.bytes)?;
+    let (_, text) = text.split_once('\n').ok_or("a prompt")?;
+    let output = ProgramOutput { name: "cut".to_owned(), bytes: text.as_bytes().to_vec() };
+    let document = import(Program::NcclTests, &[output], about()).map_err(|(_, fault)| fault)?;
+    assert!(document.cases.iter().all(|case| case.id.starts_with("unknown operation/")), "{:?}", document.cases);
+    assert!(document.notes.iter().any(|note| note.contains("which operation was measured is unknown")));
+    Ok(())
+}
+
+#[test]
+fn the_bandwidth_test_says_in_what_unit_and_what_it_counts_twice() -> Done {
+    let document = imported(Program::BandwidthTest, &["bandwidthtest.txt"])?;
+    assert_eq!(figure(&document, "bandwidthTest/host-to-device/pinned/32000000 1 device")?, 24.9e9);
+    assert_eq!(figure(&document, "bandwidthTest/device-to-host/pinned/32000000 1 device")?, 26.1e9);
+    let inside = "bandwidthTest/device-to-device/read and write counted/32000000 1 device";
+    assert_eq!(figure(&document, inside)?, 1156.3e9);
+    assert!(document.notes.is_empty(), "{:?}", document.notes);
+
+    // MB of older samples are 2^20 bytes.
+    let old = imported(Program::BandwidthTest, &["bandwidthtest-mb.txt"])?;
+    let mib = f64::from(1 << 20);
+    assert_eq!(
+        figure(&old, "bandwidthTest/host-to-device/pageable/33554432 1 device")?.round(),
+        (6093.7 * mib).round()
+    );
+
+    let two = imported(Program::BandwidthTest, &["bandwidthtest.csv"])?;
+    assert_eq!(figure(&two, "bandwidthTest/host-to-device/pinned/32000000 2 devices, added up")?, 48.8e9);
+    let combined = "bandwidthTest/device-to-host/pinned, write-combined/32000000 2 devices, added up";
+    assert_eq!(figure(&two, combined)?, 50.1e9);
+    Ok(())
+}
+
+#[test]
+fn matrices_of_gpus_say_which_way_and_what_is_added_up() -> Done {
+    let document = imported(Program::P2pMatrix, &["p2p-matrix.txt"])?;
+    let of = |name: &str| figure(&document, &format!("p2pBandwidthLatencyTest/{name}"));
+    assert_eq!(of("bandwidth/no p2p/writes GPU 0 -> GPU 1")?, 37.19e9);
+    assert_eq!(of("bandwidth/p2p/writes GPU 1 -> GPU 0")?, 370.81e9);
+    assert_eq!(of("bandwidth/p2p/reads GPU 0 <- GPU 1")?, 369.44e9);
+    assert_eq!(of("bandwidth/p2p/both directions added up GPU 0 <-> GPU 1")?, 730.12e9);
+    assert_eq!(of("bandwidth/p2p/writes/inside, read and write counted GPU 0")?, 2494.76e9);
+    assert_eq!(of("latency/p2p/writes GPU 0 -> GPU 1")?, 2310.0);
+    assert_eq!(of("latency/p2p/writes/CPU time GPU 0 -> GPU 1")?, 1910.0);
+    assert_eq!((document.cases.len(), document.notes.len()), (5 * 4 + 4 * 4, 0));
+
+    let old = imported(Program::P2pMatrix, &["p2p-matrix-2017.txt"])?;
+    let way = "p2pBandwidthLatencyTest/bandwidth/p2p/unknown direction GPU 0 and GPU 1";
+    assert_eq!((figure(&old, way)?, old.cases.len()), (18.31e9, 12));
+    Ok(())
+}
+
+#[test]
+fn rocm_bandwidth_test_names_the_devices_and_leaves_out_what_it_left_out() -> Done {
+    let document = imported(Program::RocmBandwidthTest, &["rocm_bandwidth_test.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("2.6.0"));
+    let (cpu, gpu) = ("device 0 (AMD EPYC 9554 64-Core Processor)", "device 1 (AMD Instinct MI210)");
+    assert_eq!(figure(&document, &format!("rocm_bandwidth_test/unidirectional {cpu} -> {gpu}"))?, 28.252e9);
+    assert_eq!(figure(&document, &format!("rocm_bandwidth_test/unidirectional {gpu}"))?, 1084.23e9);
+    let both = format!("rocm_bandwidth_test/bidirectional, both together {cpu} <-> {gpu}");
+    assert_eq!(figure(&document, &both)?, 43.612e9);
+    assert_eq!((document.count(ImportedStatus::Waived), document.status), (4, Status::Complete));
+
+    let old = imported(Program::RocmBandwidthTest, &["rocm_bandwidth_test-2.0.txt"])?;
+    assert_eq!((old.cases.len(), old.count(ImportedStatus::Waived)), (8, 3));
+    Ok(())
+}
+
+#[test]
+fn stream_in_c_and_in_fortran_is_four_rates_over_arrays() -> Done {
+    for (name, version, bytes) in [("stream.txt", "5.10", 16_000_000), ("stream-fortran.txt", "5.6", 160_000_000)] {
+        let document = imported(Program::Stream, &[name])?;
+        assert_eq!(document.program_version.as_deref(), Some(version));
+        let loops: Vec<&str> = document.cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(loops, ["STREAM/Copy", "STREAM/Scale", "STREAM/Add", "STREAM/Triad"]);
+        assert!(document.cases.iter().all(|case| case.bytes == Some(bytes)), "{:?}", document.cases);
+        assert!(document.cases.iter().all(|case| case.value.is_some_and(|rate| rate > 1e9)), "{:?}", document.cases);
+        assert!(document.notes.is_empty(), "{:?}", document.notes);
+    }
+    let text = String::from_utf8(output("stream.txt")?.bytes)?;
+    let wrong =
+        text.replace("Solution Validates: avg error less than", "Failed Validation on array a[], AvgRelAbsErr >");
+    let output = ProgramOutput { name: "wrong".to_owned(), bytes: wrong.into_bytes() };
+    let document = import(Program::Stream, &[output], about()).map_err(|(_, fault)| fault)?;
+    assert_eq!((document.status, document.count(ImportedStatus::Failed)), (Status::Failed, 4));
+    let (cut, _) = text.split_once("Triad:").ok_or("a loop")?;
+    assert!(refused(Program::Stream, cut).contains("1 of its 4 loops"), "{}", refused(Program::Stream, cut));
+    Ok(())
+}
+
+#[test]
+fn perftest_is_averages_in_its_own_units() -> Done {
+    let document = imported(Program::Perftest, &["perftest.txt"])?;
+    let mib = f64::from(1 << 20);
+    let average = "RDMA_Write/one direction/unknown memory/average/65536 client -> server";
+    assert_eq!(figure(&document, average)?.round(), (23_518.42 * mib).round());
+    assert_eq!((document.cases.len(), document.notes.len()), (2, 0));
+    let device = document.facts.iter().find(|fact| fact.name == "Device").map(|fact| fact.value.as_str());
+    assert_eq!(device, Some("mlx5_0"));
+
+    let both = imported(Program::Perftest, &["perftest-gbits.txt"])?;
+    let average = "RDMA_Write/both directions added up/unknown memory/average/65536 client <-> server";
+    assert_eq!(figure(&both, average)?.round(), (387.62e9 / 8.0_f64).round());
+    // The peak was not measured.
+    assert_eq!(both.cases.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn the_memory_latency_checker_is_matrices_of_nodes_and_tables() -> Done {
+    let document = imported(Program::Mlc, &["mlc.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("3.9"));
+    let of = |name: &str| figure(&document, &format!("mlc/{name}"));
+    assert_eq!(of("idle latency cores of node 0, memory of node 1")?, 139.6);
+    assert_eq!(of("bandwidth between nodes cores of node 1, memory of node 0")?, 51_250.9e6);
+    assert_eq!(of("peak/3:1 Reads-Writes all cores and their own memory")?, 207_894.6e6);
+    assert_eq!(of("loaded/latency/delay 100 all cores and their own memory")?, 132.4);
+    assert_eq!(of("caches/Local Socket L2->L2 HITM two cores")?, 48.9);
+    let homed = "caches/Remote Socket L2->L2 HITM latency (data address homed in reader socket)";
+    assert_eq!(of(&format!("{homed} writer on node 0, reader on node 1"))?, 171.2);
+    assert_eq!((document.cases.len(), document.notes.len()), (4 + 5 + 4 + 6 + 2 + 4, 0));
+
+    // A node without CPUs has a column and no row.
+    let part = imported(Program::Mlc, &["mlc-latency_matrix.txt"])?;
+    assert_eq!((part.cases.len(), part.notes.len()), (6, 0));
+    Ok(())
+}
+
+#[test]
+fn a_stray_line_between_costs_no_figure_and_is_named_with_its_number() -> Done {
+    const STRAY: &str = "[node1:1234] UCX  WARN  no usable transports";
+    for (program, name) in SAMPLES {
+        let whole = imported(program, &[name])?;
+        let text = String::from_utf8(output(name)?.bytes)?;
+        // Before the line of the last figure, which is within a table.
+        let last = whole.cases.iter().filter_map(|case| case.line).max().ok_or("a line")?;
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.insert(last as usize - 1, STRAY);
+        let bytes = (lines.join("\n") + "\n").into_bytes();
+        let document = import(program, &[ProgramOutput { name: name.to_owned(), bytes }], about());
+        let document = document.map_err(|(_, fault)| format!("{name}: {fault}"))?;
+        assert_eq!(figures(&document), figures(&whole), "{name}");
+        let named = format!("line {last} is no line of {}", program.name());
+        assert!(document.notes.iter().any(|note| note.starts_with(&named)), "{name}: {:?}", document.notes);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_figure_that_cannot_be_read_and_another_programs_output_are_refused() -> Done {
+    for (program, name) in SAMPLES {
+        let text = String::from_utf8(output(name)?.bytes)?;
+        let whole = imported(program, &[name])?;
+        let case = whole.cases.iter().rev().find(|case| case.value.is_some()).ok_or("a figure")?;
+        let line = case.line.ok_or("a line")? as usize;
+        let damaged: Vec<String> = text
+            .lines()
+            .enumerate()
+            .map(|(at, words)| if at + 1 == line { words.replace('.', ",") } else { words.to_owned() })
+            .collect();
+        let said = refused(program, &damaged.join("\n"));
+        assert!(said.starts_with(&format!("line {line}: ")), "{name}: {said}");
+
+        let (_, other) = SAMPLES.iter().find(|(known, _)| *known != program).ok_or("another program")?;
+        let other = String::from_utf8(output(other)?.bytes)?;
+        assert!(
+            refused(program, &other).starts_with("this is not the output of "),
+            "{name}: {}",
+            refused(program, &other)
+        );
+        assert!(whole.cases.iter().all(|case| case.unit != ImportedUnit::Newer));
+    }
+    Ok(())
+}

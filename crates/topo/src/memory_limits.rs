@@ -1,0 +1,151 @@
+//! Limits on the memory of this process: those of its cgroup and of the groups above it, in either version,
+//! and its resource limits.
+//!
+//! What goes beyond a cgroup's limit is not refused but killed (`memory.max`, `memory.limit_in_bytes`) or
+//! slowed down until it hardly moves
+//! (`memory.high`); what goes beyond a resource limit is an allocation that fails. Files: cgroup-v2.rst and
+//! cgroup-v1/memory.rst in the kernel's
+//! Documentation/admin-guide, proc_pid_limits(5). Left out: swap, and limits on locked memory (they are the
+//! driver's to meet).
+
+use crate::cgroup::memory_groups;
+use crate::fs_root::{FsRoot, THIS};
+use crate::model::MemoryLimit;
+
+/// A group's files with a limit: version 2's two, version 1's.
+const LIMITS: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
+/// Of a group's `memory.stat`: what the group holds and the kernel cannot take back without swap. Version 1
+/// sums up the groups below in `total_`.
+const HELD: [&[&str]; 2] = [&["total_rss", "total_shmem"], &["anon", "shmem", "kernel", "unevictable"]];
+/// From here on version 1's number means no limit (it is the largest that the kernel can hold, in whole
+/// pages).
+const NO_LIMIT: u64 = 1 << 60;
+/// The resource limits on memory as `/proc/self/limits` names them, and the lines of `/proc/self/status` that
+/// say what counts against them.
+const RESOURCES: [(&str, &str, &str); 2] =
+    [("Max address space", "VmSize", "ulimit -v"), ("Max data size", "VmData", "ulimit -d")];
+
+/// The lines of `/proc/self/status` that are read of this process: every reader asks for the same ones,
+/// because the last answer is kept in a saved file.
+pub(crate) const STATUS_LINES: [&str; 4] = ["Cpus_allowed_list", "Mems_allowed_list", "VmSize", "VmData"];
+
+/// The limits of this process; `status`: its `/proc/self/status`.
+pub(crate) fn memory_limits(root: &FsRoot, status: &str) -> Vec<MemoryLimit> {
+    let mut limits = of_cgroups(root);
+    limits.extend(of_resources(root, status));
+    limits
+}
+
+fn of_cgroups(root: &FsRoot) -> Vec<MemoryLimit> {
+    let mut limits = Vec::new();
+    for group in memory_groups(root, THIS).unwrap_or_default() {
+        for file in LIMITS.map(|file| format!("{group}/{file}")) {
+            let bytes = root.text(&file).ok().and_then(|text| text.parse::<u64>().ok());
+            let Some(bytes) = bytes.filter(|bytes| *bytes < NO_LIMIT) else { continue };
+            limits.push(MemoryLimit { bytes, used_bytes: held(root, &group), source: file });
+        }
+    }
+    limits
+}
+
+/// What a group holds that cannot be taken back, bytes.
+fn held(root: &FsRoot, group: &str) -> Option<u64> {
+    let text = root.text(&format!("{group}/memory.stat")).ok()?;
+    let value = |key: &str| {
+        let mut words = text.lines().map(|line| line.split_whitespace());
+        words.find_map(|mut words| (words.next() == Some(key)).then(|| words.next()?.parse::<u64>().ok()).flatten())
+    };
+    let sums = HELD.iter().filter_map(|keys| {
+        value(keys[0])?;
+        Some(keys.iter().filter_map(|key| value(key)).fold(0, u64::saturating_add))
+    });
+    sums.max()
+}
+
+fn of_resources(root: &FsRoot, status: &str) -> Vec<MemoryLimit> {
+    let names = RESOURCES.map(|(name, ..)| name);
+    let Ok(text) = root.lines_holding(&format!("{THIS}/limits"), "Max ") else { return Vec::new() };
+    let soft = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let in_use = |key: &str| {
+        let value = crate::fs_root::value_of(status, key)?;
+        value.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    let limit = |(name, (_, key, words)): (&str, &(&str, &str, &str))| {
+        let bytes = soft(name)?;
+        Some(MemoryLimit { bytes, used_bytes: in_use(key), source: (*words).to_owned() })
+    };
+    names.into_iter().zip(&RESOURCES).filter_map(limit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)], status: &str) -> std::io::Result<Vec<(u64, u64, String)>> {
+        let root = tempfile::tempdir()?;
+        for (path, text) in files {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap_or(root.path()))?;
+            std::fs::write(path, text)?;
+        }
+        let live = FsRoot::at(root.path());
+        let limits = memory_limits(&live, status);
+        assert_eq!(memory_limits(&FsRoot::saved(live.seen()), status), limits, "a saved file says the same");
+        Ok(limits.into_iter().map(|limit| (limit.bytes, limit.left_bytes(), limit.source)).collect())
+    }
+
+    #[test]
+    fn version_2_limits_by_two_files_in_every_group_above() -> std::io::Result<()> {
+        let all = found(
+            &[
+                ("proc/self/cgroup", "0::/job/step\n"),
+                ("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+                ("sys/fs/cgroup/job/memory.max", "4096\n"),
+                ("sys/fs/cgroup/job/memory.high", "2048\n"),
+                ("sys/fs/cgroup/job/memory.stat", "anon 100\nfile 900\nkernel 10\nshmem 1\nunevictable 0\n"),
+                ("sys/fs/cgroup/job/step/memory.max", "max\n"),
+                ("sys/fs/cgroup/job/step/memory.high", "max\n"),
+            ],
+            "",
+        )?;
+        let file = |name: &str| format!("/sys/fs/cgroup/job/{name}");
+        assert_eq!(all, [(4096, 3985, file("memory.max")), (2048, 1937, file("memory.high"))]);
+        Ok(())
+    }
+
+    #[test]
+    fn version_1_limits_by_one_file_and_what_has_no_limit_is_none() -> std::io::Result<()> {
+        let all = found(
+            &[
+                ("proc/self/cgroup", "4:memory:/pbs/1\n0::/\n"),
+                ("proc/self/mountinfo", "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("sys/fs/cgroup/memory/pbs/1/memory.limit_in_bytes", "1073741824\n"),
+                ("sys/fs/cgroup/memory/pbs/1/memory.stat", "rss 1\ntotal_cache 7\ntotal_rss 1024\ntotal_shmem 0\n"),
+            ],
+            "",
+        )?;
+        let file = "/sys/fs/cgroup/memory/pbs/1/memory.limit_in_bytes".to_owned();
+        assert_eq!(all, [(1 << 30, (1 << 30) - 1024, file)]);
+        Ok(())
+    }
+
+    #[test]
+    fn resource_limits_are_taken_with_what_counts_against_them() -> std::io::Result<()> {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
+                      Max data size             unlimited            unlimited            bytes\n\
+                      Max address space         4294967296           unlimited            bytes\n";
+        let all = found(&[("proc/self/limits", limits)], "VmSize:\t  1024 kB\nVmData:\t 24 kB")?;
+        assert_eq!(all, [(4 << 30, (4 << 30) - (1 << 20), "ulimit -v".to_owned())]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_has_no_limits() -> std::io::Result<()> {
+        assert!(found(&[], "")?.is_empty());
+        Ok(())
+    }
+}
