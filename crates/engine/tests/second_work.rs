@@ -183,7 +183,8 @@ fn run_and_suite(fault: Fault) -> Result<(RunState, Arc<HostCopies>), Box<dyn Er
     let workers = vec![Worker { rank: 0, pu: first }, Worker { rank: 1, pu: second }];
     let config = EngineConfig {
         seed: 3,
-        amount: Amount::Fixed { reps: 20, warmup: 1 },
+        // Blocks of some ten milliseconds: on a machine that other tests keep busy, threads begin several milliseconds apart.
+        amount: Amount::Fixed { reps: 2000, warmup: 1 },
         verify: true,
         max_time: Duration::from_secs(3600),
         timeout: Some(Duration::from_secs(60)),

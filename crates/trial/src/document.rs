@@ -125,7 +125,7 @@ fn status(exit: Option<Exit>) -> Status {
     match exit {
         None => Status::Running,
         Some(Exit::Signal(_)) => Status::Interrupted,
-        Some(Exit::NoResult) => Status::Failed,
+        Some(Exit::NoResult | Exit::Usage) => Status::Failed,
         Some(Exit::Partial) => Status::Partial,
         Some(_) => Status::Complete,
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use experiments::journal::DocumentFile;
 use experiments::scratch::Scratch;
 use experiments::{Exit, Fault};
-use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart};
+use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart, TrialStop};
 use stats::units::{counted, spoken_seconds};
 
 use crate::decide::TrialStanding;
@@ -221,7 +221,20 @@ impl<'t> ProgramRunner<'t> {
 
     /// Keeps the document up to date.
     fn keep(&mut self, runs: &[TrialRun]) {
-        let state = TrialState { runs, elapsed_s: self.elapsed_s(), stop: None, exit: None };
+        self.keep_as(runs, None, None);
+    }
+
+    /// Keeps the runs of a trial that this fault ends: a document that was begun does not say for ever that its trial still runs.
+    pub fn ended_by(&mut self, runs: &[TrialRun], fault: Fault) -> Fault {
+        let stop = matches!(fault.exit, Exit::Signal(_)).then_some(TrialStop::Signal);
+        if !runs.is_empty() {
+            self.keep_as(runs, stop, Some(fault.exit));
+        }
+        fault
+    }
+
+    fn keep_as(&mut self, runs: &[TrialRun], stop: Option<TrialStop>, exit: Option<Exit>) {
+        let state = TrialState { runs, elapsed_s: self.elapsed_s(), stop, exit };
         self.file.write(|| build(&self.facts, state));
     }
 

@@ -30,12 +30,19 @@ impl PlannedTrial {
         let mut runner = ProgramRunner::new(self, session)?;
         let mut runs = self.runs.clone();
         runner.learn(&runs);
-        runner.warm_up(&mut runs)?;
-        if self.plan.metric == WALL {
-            runner.facts.starts = runner.starts()?;
+        match prepared(&mut runner, &mut runs) {
+            Ok(()) => Ok(WarmedUpTrial { runner, runs }),
+            Err(fault) => Err(runner.ended_by(&runs, fault)),
         }
-        Ok(WarmedUpTrial { runner, runs })
     }
+}
+
+fn prepared(runner: &mut ProgramRunner<'_>, runs: &mut Vec<TrialRun>) -> Result<(), Fault> {
+    runner.warm_up(runs)?;
+    if runner.facts.trial.plan.metric == WALL {
+        runner.facts.starts = runner.starts()?;
+    }
+    Ok(())
 }
 
 impl WarmedUpTrial<'_> {
@@ -93,8 +100,11 @@ impl WarmedUpTrial<'_> {
     pub fn run(mut self) -> Result<FinishedRun<TrialDocument>, Fault> {
         let is_too_short = self.runner.facts.too_short(&self.runs).is_some();
         let trial = self.runner.facts.trial;
-        let stop =
-            if is_too_short { TrialStop::TooShort } else { conduct(&trial.plan, &mut self.runs, &mut self.runner)? };
+        let stop = match is_too_short {
+            true => TrialStop::TooShort,
+            false => conduct(&trial.plan, &mut self.runs, &mut self.runner)
+                .map_err(|fault| self.runner.ended_by(&self.runs, fault))?,
+        };
         self.runner.session.observer.ended();
         let elapsed_s = self.runner.elapsed_s();
         let exit = self.exit(stop);

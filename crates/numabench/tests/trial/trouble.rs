@@ -114,6 +114,21 @@ fn ctrl_c_keeps_what_was_run_and_the_trial_can_be_taken_up() -> Done {
     Ok(())
 }
 
+#[test]
+fn a_trial_that_ends_while_it_warms_up_does_not_say_that_it_still_runs() -> Done {
+    let folder = tempfile::tempdir()?;
+    // The baseline runs; the other variant interrupts the trial, or fails.
+    for (other, code, status) in [("kill -INT $PPID; sleep 30", 130, "interrupted"), ("exit 3", 2, "failed")] {
+        let script = format!("test -z \"$X\" && exec echo x=1; {other}");
+        let args = [&["--vary", "X=1"][..], &PRINTED, &["--", "sh", "-c", &script]].concat();
+        let (ended, document) = in_folder(folder.path(), &args)?;
+        assert_eq!(ended.code, Some(code), "{}{}", ended.out, ended.err);
+        assert_eq!((&document["status"], &document["exit_code"]), (&status.into(), &code.into()));
+        assert_eq!(runs(&document).len(), 1, "the baseline's run is kept");
+    }
+    Ok(())
+}
+
 /// A trial of a program that is deaf to SIGTERM and has a child in a session of its own, until both run; then it gets the signal. The program's mark and the temporary folder
 /// of the trial, which must be gone soon.
 fn signalled(name: &str) -> Result<Ended, Box<dyn std::error::Error>> {

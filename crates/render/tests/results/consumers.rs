@@ -101,7 +101,7 @@ assert set(d['unit']) == {'B/s'} and abs(d['value'][1] / 12.3e9 - 1) < 0.01, d['
 assert d['median_bytes_per_s'].dtype == float and d['bytes'].dtype == int and d['pu'].dtype == int, d.dtypes
 assert list(d['status']) == ['measured', 'measured', 'skipped', 'measured', 'measured', 'corrupt'], d['status']
 assert abs(d['median_bytes_per_s'][1] / 12.3e9 - 1) < 0.01
-assert d['device_name'][0].startswith('a <b> & \"c\", d|e\\\\f\\ng=1'), repr(d['device_name'][0])
+assert d['device_name'][0].startswith('a <b> & \"c\", d|e\\\\f g=1'), repr(d['device_name'][0])
 ";
     python("pandas", program, Form::Csv)
 }
