@@ -8,7 +8,7 @@ use std::sync::Arc;
 use device::PlatformKind;
 use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, TimingChoice};
-use placement::{Membind, Plan, Request, Target, TargetId};
+use placement::{Membind, Plan, Request, Selection, Target, TargetId};
 use report::matrix::{Compares, Matrix, MatrixRow};
 use stats::{IdSet, PciAddress};
 use topo::{Survey, Topology};
@@ -241,8 +241,29 @@ impl ContendOptions {
         }
     }
 
+    /// Beside traffic one rank copies: a list of several would be cut to its first.
+    fn one_beside_traffic(&self) -> Result<(), Fault> {
+        let pus = self.cpus.as_ref().map_or(0, |list| list.0.len());
+        let gpus = match &self.measuring.gpus {
+            Some(Selection::These(list)) => list.len(),
+            _ => 0,
+        };
+        let named = match (pus > 1, gpus > 1) {
+            (false, false) => return Ok(()),
+            (true, true) => format!("--cpus names {pus} PUs and --gpus {gpus} GPUs"),
+            (true, false) => format!("--cpus names {pus} PUs"),
+            (false, true) => format!("--gpus names {gpus} GPUs"),
+        };
+        Err(Fault::usage(format!(
+            "{named}, and beside traffic (--beside) one rank copies: name one, or leave --beside out"
+        )))
+    }
+
     /// A rank for each GPU, or so many for the first one.
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
+        if self.beside.is_some() {
+            self.one_beside_traffic()?;
+        }
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;
         let targets = match (self.ranks_per_gpu, targets.first()) {
             (Some(ranks), Some(first)) => vec![first.clone(); ranks],

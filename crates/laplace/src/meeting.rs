@@ -49,13 +49,18 @@ pub fn ways(options: &LaplaceOptions, ranks: &[RankLocation]) -> Result<Vec<WayV
         return Err(Fault::new(Exit::Absent, text));
     }
     let found = variants(count, without.is_none(), &options.ways, options.overlap);
-    if found.is_empty() {
+    if let Some(left_out) = options.ways.iter().find(|way| !found.iter().any(|variant| variant.way == **way)) {
         let text = match count {
-            1 => {
-                "--ways: staged and gpu-aware need halos, and a rank alone has none: say cpu or gpu, or start several ranks with mpirun or srun"
-            }
-            _ => "--ways: gpu is the way of a rank alone: say cpu, staged or gpu-aware",
+            1 => format!(
+                "--ways {}: it needs halos, and a rank alone has none: say cpu or gpu, or start several ranks with mpirun or srun",
+                left_out.name()
+            ),
+            _ => "--ways gpu is the way of a rank alone: say cpu, staged or gpu-aware".to_owned(),
         };
+        return Err(Fault::usage(text));
+    }
+    if count == 1 && options.overlap == Some(true) {
+        let text = "--overlap on: a rank alone has no halos that could overlap: start several ranks with mpirun or srun, or leave --overlap out";
         return Err(Fault::usage(text));
     }
     Ok(found)
@@ -141,6 +146,10 @@ mod tests {
         let refused = |options: LaplaceOptions, ranks: &[RankLocation]| ways(&options, ranks).unwrap_err();
         let one = refused(asked(&[HaloWay::Staged]), &[location(0, GPU)]);
         assert!(one.exit == Exit::Usage && one.to_string().contains("mpirun or srun"), "{one}");
+        let beside = refused(asked(&[HaloWay::Cpu, HaloWay::GpuAware]), &[location(0, GPU)]);
+        assert!(beside.to_string().starts_with("--ways gpu-aware: "), "the way that is left out is named: {beside}");
+        let overlap = refused(LaplaceOptions { overlap: Some(true), ..asked(&[]) }, &[location(0, GPU)]);
+        assert!(overlap.to_string().starts_with("--overlap on: "), "{overlap}");
         let several = refused(asked(&[HaloWay::Gpu]), &[location(0, GPU), location(1, GPU)]);
         assert!(several.to_string().contains("staged or gpu-aware"), "{several}");
         let absent = refused(asked(&[HaloWay::GpuAware]), &[location(0, GPU), location(1, None)]);

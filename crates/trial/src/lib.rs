@@ -9,7 +9,7 @@
 //! * `proof` whether a run was where it was to be.
 //!
 //! Acting:
-//! * `run` one run of a program, timed and reaped (`wait4`), with a time limit; `rank_observer` what its ranks are seen to have meanwhile;
+//! * `run` one run of a program, timed and reaped (`wait4`), with a time limit; `rank_observer` what its ranks are seen to have meanwhile; `run_record` what is kept of it;
 //! * `trial_loop` block after block until it is enough, over a `Runner` that tests replace; `runner` the one that starts programs.
 //!
 //! From what is asked for to the document, as `numabench trial` goes and any other caller can:
@@ -40,6 +40,7 @@ pub mod planned;
 pub mod proof;
 pub mod rank_observer;
 pub mod run;
+mod run_record;
 mod runner;
 pub mod sequential_alpha;
 pub mod session;

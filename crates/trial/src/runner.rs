@@ -7,26 +7,23 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use experiments::journal::DocumentFile;
 use experiments::scratch::Scratch;
 use experiments::{Exit, Fault};
-use report::trial::{TrialLook, TrialOutcome, TrialRun, TrialStart, TrialStop};
+use report::trial::{TrialOutcome, TrialRun, TrialStart, TrialStop};
 use stats::units::{counted, spoken_seconds};
 
 use crate::decide::TrialStanding;
 use crate::document::{TrialFacts, TrialState, build};
 use crate::guardian::Guardian;
-use crate::metric::{EndedRun, Metric};
 use crate::order::order;
 use crate::planned::PlannedTrial;
-use crate::proof::{PlacementProof, proof};
 use crate::rank_observer;
-use crate::run::{EndedBy, NotRun, Ran, Task, run};
+use crate::run::{NotRun, Task, run};
+use crate::run_record::record;
 use crate::sequential_alpha;
 use crate::session::TrialSession;
 use crate::start::start_of;
@@ -281,7 +278,7 @@ impl Runner for ProgramRunner<'_> {
         let ran = run(&task, &|| self.is_over(), &mut |mark| rank_observer::look(&trial.topology, mark));
         let ran = ran.map_err(|why| Fault::new(exit_of(&why), format!("{}: {why}", described.name)))?;
         let text = fs::read(&output).unwrap_or_default();
-        let mut made = made(&ran, block, &described.name, began_s, &trial.metrics, &text);
+        let mut made = record(&ran, block, &described.name, began_s, &trial.metrics, &text);
         if !matches!(made.outcome, TrialOutcome::Counted | TrialOutcome::Interrupted) {
             made.output_file = Some(kept(&trial.options.keep, &made, &text)?);
         }
@@ -301,61 +298,6 @@ impl Runner for ProgramRunner<'_> {
 
     fn is_over(&self) -> bool {
         self.session.signals.exit().is_some()
-    }
-}
-
-/// The record of a run.
-fn made(ran: &Ran, block: u32, variant: &str, began_s: f64, metrics: &[Metric], output: &[u8]) -> TrialRun {
-    let looks: Vec<TrialLook> = ran
-        .seen
-        .iter()
-        .map(|(after, ranks)| TrialLook { after_s: after.as_secs_f64(), ranks: ranks.clone() })
-        .collect();
-    let ended = EndedRun { wall_s: ran.wall.as_secs_f64(), began: ran.began, output };
-    let mut made = TrialRun {
-        block,
-        variant: variant.to_owned(),
-        began_s,
-        wall_s: ended.wall_s,
-        outcome: TrialOutcome::Counted,
-        reason: None,
-        exit_code: ran.status.code(),
-        signal: ran.status.signal(),
-        metrics: std::collections::BTreeMap::new(),
-        used: ran.used,
-        output_file: None,
-        looks,
-    };
-    let (outcome, reason) = match ran.ended_by {
-        EndedBy::User => (TrialOutcome::Interrupted, Some("it was interrupted".to_owned())),
-        EndedBy::Timeout => {
-            (TrialOutcome::TimedOut, Some(format!("it was ended after {:.1} s (--run-timeout)", ended.wall_s)))
-        }
-        EndedBy::Itself if !ran.status.success() => (TrialOutcome::Failed, Some(ended_how(ran.status))),
-        EndedBy::Itself => {
-            let mut missing = None;
-            for metric in metrics {
-                match metric.source.figure(&ended) {
-                    Ok(figure) => drop(made.metrics.insert(metric.described.name.clone(), figure)),
-                    Err(why) => missing = missing.or(Some(why)),
-                }
-            }
-            match (missing, proof(&made.looks)) {
-                (Some(why), _) => (TrialOutcome::NoMetric, Some(why)),
-                (None, PlacementProof::Misplaced(why)) => (TrialOutcome::Misplaced, Some(why)),
-                (None, _) => (TrialOutcome::Counted, None),
-            }
-        }
-    };
-    (made.outcome, made.reason) = (outcome, reason);
-    made
-}
-
-fn ended_how(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it ended with code {code}"),
-        (None, Some(signal)) => format!("signal {signal} ended it"),
-        (None, None) => "it did not end".to_owned(),
     }
 }
 

@@ -124,7 +124,7 @@ fn a_trial_that_ends_while_it_warms_up_does_not_say_that_it_still_runs() -> Done
         let (ended, document) = in_folder(folder.path(), &args)?;
         assert_eq!(ended.code, Some(code), "{}{}", ended.out, ended.err);
         assert_eq!((&document["status"], &document["exit_code"]), (&status.into(), &code.into()));
-        assert_eq!(runs(&document).len(), 1, "the baseline's run is kept");
+        assert_eq!(document["runs"].as_array().map(Vec::len), Some(1), "the baseline's run is kept");
     }
     Ok(())
 }

@@ -108,7 +108,9 @@ const SWEEP: &[Row] = &[
 
 const CONTEND: &[Row] = &[
     ("gpus", "--gpus 2,3", ""),
+    ("gpus", "--gpus 2", ""),
     ("cpus", "--cpus 0,1", "--gpus 2,3"),
+    ("cpus", "--cpus 3", "--gpus 2"),
     ("ranks-per-gpu", "--ranks-per-gpu 3", ""),
     ("size", "--size 4MiB", ""),
     ("memory", "--memory pageable", ""),
