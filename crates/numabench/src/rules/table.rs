@@ -110,6 +110,7 @@ const PLACE: &[Rule] = &[
     apart(&["json=-"], &["emit"], "both want standard output: name a file"),
     apart(&["color=always"], &["emit"], NO_COLOR),
     apart(&["quiet"], &["json=-"], NO_TABLE).unless(&["measure"]),
+    apart(&["launcher"], &["quiet"], "the launcher's line is left out").unless(&["measure", "json"]),
 ];
 
 const CHECK: &[Rule] = &[
@@ -132,7 +133,11 @@ const TRIAL: &[Rule] = &[
 
 const MPI: &[Rule] = &[
     needs(&["gpu-cpus"], &["cpus"]),
-    apart(&["gpus", "gpu-cpus"], &["backend=host"], "host memory alone is sent, and no GPU takes part"),
+    apart(
+        &["gpus", "gpu-cpus", "operations", "expect=aware", "expect=direct"],
+        &["backend=host"],
+        "host memory alone is sent, and no GPU takes part",
+    ),
 ];
 
 const LAPLACE: &[Rule] = &[apart(&["gpus"], &["backend=host"], "cores alone compute, and no GPU takes part")];

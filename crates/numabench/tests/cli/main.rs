@@ -79,6 +79,7 @@ mod moving;
 mod nvml;
 mod options;
 mod output;
+mod pairs;
 mod peer;
 mod pieces;
 mod place;
