@@ -250,7 +250,7 @@ const COMMANDS: &[Command] = &[
         name: "history",
         base: "run.json third.json other.json",
         samples: &[("threshold", "--threshold 90%", ""), ("json", "--json", "")],
-        same: &[],
+        same: &[("threshold", "json", UNDECIDED)],
         unseen: &[],
         end: "",
     },
@@ -394,6 +394,10 @@ impl Tried<'_> {
     }
 }
 
+/// A figure of somebody's own, in the form of `reference --lines`.
+const LINES: &str =
+    "H200 | - | device | local | ce | 512MiB | - | 2000-2100 GB/s | 2400 | report | 1 | a test | 2026-11 | here\n";
+
 /// What STREAM 5.10 prints.
 const STREAM: &str = "\
 STREAM version $Revision: 5.10 $
@@ -411,7 +415,7 @@ Solution Validates: avg error less than 1.000000e-13 on all three arrays
 fn write_files(folder: &Path) -> Done {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../topo/tests/fixtures/dgx-a100.xml");
     fs::copy(fixture, folder.join("machine.xml"))?;
-    fs::write(folder.join("lines.txt"), "")?;
+    fs::write(folder.join("lines.txt"), LINES)?;
     fs::write(folder.join("stream.txt"), STREAM)?;
     for (name, size) in [("run.json", "4KiB"), ("other.json", "4KiB,8KiB"), ("third.json", "4KiB")] {
         let path = folder.join(name).display().to_string();
