@@ -133,7 +133,11 @@ pub fn compare(
         bandwidth_threshold: thresholds.bandwidth,
         latency_threshold: thresholds.latency,
         differing,
-        notes: notes(&cases, &counts, [base.len(), new.len()], in_turns),
+        notes: if pairs.iter().all(CasePair::is_one_measurement) {
+            vec!["The base and the new side are the very same measurement: it says nothing of a change".to_owned()]
+        } else {
+            notes(&cases, &counts, [base.len(), new.len()], in_turns)
+        },
         cases,
         missing,
         added,

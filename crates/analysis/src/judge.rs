@@ -159,6 +159,10 @@ pub fn judge(pairs: &[CasePair], in_turns: bool) -> Vec<JudgedCase> {
     }
 
     for (case, pair) in judged.iter_mut().zip(pairs) {
+        if pair.is_one_measurement() {
+            case.verdict = ChangeVerdict::Same;
+            continue;
+        }
         case.verdict = case.evidence.as_ref().map_or(ChangeVerdict::Inconclusive, |evidence| verdict(pair, evidence));
     }
     judged
@@ -285,6 +289,11 @@ fn ratio_of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, Median
 }
 
 impl CasePair {
+    /// Whether both sides are the very same runs: no two measurements have equal blocks.
+    pub fn is_one_measurement(&self) -> bool {
+        self.base == self.new
+    }
+
     /// Runs are the unit where they tell how they differ.
     fn basis(&self) -> Basis {
         let (fewer, more) = (self.base.len().min(self.new.len()), self.base.len().max(self.new.len()));

@@ -64,7 +64,7 @@ impl Plane {
 pub struct CellFigure {
     /// Its value in each block, in the order measured: bytes/s, all its ranks together, or nanoseconds a load.
     pub blocks: Vec<BlockValue>,
-    /// The median of the blocks.
+    /// The median of the blocks; of ranks together the sum of each one's.
     pub median: f64,
     /// Its interval; `None` with fewer than 6 blocks.
     pub interval: Option<Interval>,
@@ -79,6 +79,13 @@ impl CellFigure {
         let median = median(&blocks.iter().map(|block| block.value).collect::<Vec<_>>())?;
         let interval = block_interval(&blocks, CONFIDENCE);
         Some(Self { blocks, median, interval, began_ns, node })
+    }
+
+    /// The same with this as its rate, which is another middle of the same blocks: the interval keeps its width.
+    fn with_rate(self, rate: f64) -> Self {
+        let scale = rate / self.median;
+        let interval = self.interval.map(|ends| Interval { low: ends.low * scale, high: ends.high * scale, ..ends });
+        Self { median: rate, interval, ..self }
     }
 
     /// When its blocks began.
@@ -165,8 +172,14 @@ fn figure(plane: &Plane, case: &Case, results: &[&RankResult], node: u32) -> Res
         BlockValue { value: results.iter().map(|result| value(&result.blocks[at])).sum(), allocation }
     };
     let began = results.first().map(|result| result.blocks[..blocks].iter().map(|block| block.start_ns).collect());
-    CellFigure::of((0..blocks).map(sum).collect(), node, began.unwrap_or_default())
-        .ok_or_else(|| "no block was measured".to_owned())
+    let figure = CellFigure::of((0..blocks).map(sum).collect(), node, began.unwrap_or_default())
+        .ok_or_else(|| "no block was measured".to_owned())?;
+    // One figure has one value: rows, aggregates and fleets add the ranks' own rates up.
+    let rates: Option<f64> = results.iter().map(|result| Some(result.summary()?.median_bytes_per_s)).sum();
+    Ok(match rates.filter(|_| results.len() > 1 && !plane.is_time()) {
+        Some(rates) => figure.with_rate(rates),
+        None => figure,
+    })
 }
 
 fn why_not(outcome: &Outcome) -> Option<String> {

@@ -1,12 +1,13 @@
 //! What a matrix says and shows: on the published figures of a GH200 node, where nothing differs, and where the platform is wrong.
 
-use analysis::matrix_analysis::verdict;
+use analysis::matrix_analysis::{MatrixFigures, Plane, verdict};
+use analysis::node_run;
 use render::terminal::{Style, table};
 use report::document::PlatformKind;
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::result::Outcome;
 use report::settings::{Direction, MemoryKind};
-use report::{Document, Known};
+use report::{Document, Known, SavedDocument};
 use stats::IdSet;
 
 use crate::golden::cases;
@@ -283,4 +284,24 @@ fn the_luck_of_allocations_is_not_taken_for_a_place() {
         let said = said_to_matter(between, slower);
         assert!(said >= least, "{between} % between allocations, {slower} slower: {said} of 40");
     }
+}
+
+#[test]
+fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet() -> Result<(), Box<dyn std::error::Error>>
+{
+    // Eight threads that read, of which the median of the sums of blocks is another figure: 57.6 GB/s for 58.2.
+    let document = Document::from_json(include_bytes!("../../../../docs/gallery/suite.json"))?;
+    let matrix = document.matrices.iter().find(|matrix| matrix.title == "cores and memory").ok_or("no such matrix")?;
+    let read = document.cases.iter().find(|case| case.direction == Direction::Read).ok_or("nothing was read")?;
+    let together = read.aggregate.as_ref().ok_or("no aggregate")?.sum_bytes_per_s;
+
+    let figure = matrix.cell(&document, &Plane::of(read), 0, 0).ok_or("no cell")??;
+    let fleet = node_run::of_document(&document);
+    let column = fleet.iter().flat_map(|run| &run.points).find(|point| point.column.starts_with("read"));
+
+    assert!((figure.median / together - 1.0).abs() < 1e-12, "{} {together}", figure.median);
+    let interval = figure.interval.ok_or("ten blocks have an interval")?;
+    assert!(interval.contains(figure.median), "{interval:?}");
+    assert!(column.is_some_and(|point| (point.value / together - 1.0).abs() < 1e-12), "{column:?}");
+    Ok(())
 }

@@ -50,6 +50,16 @@ fn a_run_compared_with_itself_is_the_same_and_differs_in_nothing() -> Done {
     assert_eq!(got.counts, Counts { same: 4, ..Counts::default() });
     assert!(got.differing.is_empty() && got.missing.is_empty() && got.added.is_empty());
     assert_eq!(got.summary, "SAME: 4 of 4 cases");
+    assert!(got.notes.len() == 1 && got.notes[0].contains("very same measurement"), "{:?}", got.notes);
+
+    // Also where no test could tell: three blocks that scatter.
+    let mut few = one;
+    for result in few.cases.iter_mut().flat_map(|case| &mut case.ranks) {
+        result.blocks.truncate(3);
+        result.blocks[0].elapsed_ns *= 1.5;
+    }
+    let got = compared(from_ref(&few), from_ref(&few), false)?;
+    assert_eq!(got.counts, Counts { same: 4, ..Counts::default() }, "{}", got.summary);
     Ok(())
 }
 
