@@ -18,15 +18,17 @@ use crate::copier::{GpuCopier, Tools};
 use crate::driver::Driver;
 use crate::host_memory::{Allocated, Reached, Registered};
 use crate::idle_queues::IdleQueues;
+use crate::kept_areas::KeptAreas;
 use crate::latch::{LatchChoice, Mechanism};
 use crate::modules::{Kernels, Programs};
 use crate::pattern_kernels::PatternKernels;
-use crate::peer::GpuPeerCopier;
+use crate::peer::{GpuPeerCopier, PeerDevice};
 
 /// A GPU, opened by one thread.
 pub(crate) struct GpuDevice<D: Driver> {
     facts: DeviceFacts,
     capabilities: Capabilities,
+    kept: KeptAreas<D>,
     tools: Tools<D>,
     programs: Programs<D>,
     context: Arc<Context<D>>,
@@ -68,7 +70,12 @@ impl<D: Driver> GpuDevice<D> {
             memory,
         };
         let programs = Programs::new(&context);
-        Ok(Self { facts, capabilities, tools, programs, context })
+        Ok(Self { facts, capabilities, kept: KeptAreas::new(), tools, programs, context })
+    }
+
+    /// This device as one of the two that copies go between.
+    fn end(&self) -> PeerDevice<'_, D> {
+        PeerDevice { context: &self.context, tools: &self.tools, kept: &self.kept }
     }
 
     /// Another device of this driver.
@@ -130,8 +137,11 @@ impl<D: Driver> Device for GpuDevice<D> {
         len: usize,
     ) -> Result<Box<dyn PeerCopier>, DeviceError> {
         let other = self.of_one_driver("a copy between these devices", destination)?;
-        let ends = ((&self.context, &self.tools), (&other.context, &other.tools));
-        Ok(Box::new(GpuPeerCopier::new(ends.0, ends.1, by, len)?))
+        Ok(Box::new(GpuPeerCopier::new(self.end(), other.end(), by, len)?))
+    }
+
+    fn keep_areas(&self, keeps: bool) {
+        self.kept.keep(keeps);
     }
 
     fn chaser(&self, memory: Box<dyn HostMemory>) -> Result<Box<dyn Chaser>, DeviceError> {

@@ -43,6 +43,16 @@ impl<D: Driver> DeviceMemory<D> {
         }
     }
 
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether something that is queued may still use it.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        !self.in_flight.has_ended()
+    }
+
     /// The address of its first byte, which says where it is and is nothing to copy by.
     pub(crate) fn address(&self) -> D::Address {
         self.address
@@ -177,7 +187,7 @@ impl<D: Driver> DeviceMemory<D> {
 
 impl<D: Driver> Drop for DeviceMemory<D> {
     fn drop(&mut self) {
-        if !self.in_flight.has_ended() {
+        if self.is_in_flight() {
             // A device may still read and write it, in a context that therefore stays.
             std::mem::forget(Arc::clone(&self.context));
         } else if let Ok(driver) = self.context.enter() {

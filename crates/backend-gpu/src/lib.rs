@@ -24,6 +24,7 @@ mod host_memory;
 mod host_range;
 mod idle_queues;
 mod in_flight;
+mod kept_areas;
 mod kernel;
 mod lane;
 mod latch;

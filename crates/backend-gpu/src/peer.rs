@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::copier::Tools;
 use crate::device_memory::DeviceMemory;
 use crate::driver::Driver;
+use crate::kept_areas::KeptAreas;
 use crate::kernel::DriverKernel;
 use crate::modules::{Kernels, Parameter};
 use crate::own_queue::OwnQueue;
@@ -23,9 +24,19 @@ use crate::unsupported::unsupported;
 /// How many bytes cross at once where the host fills or compares: whole pages.
 const PIECE: usize = 1 << 20;
 
+/// One of the two devices.
+pub(crate) struct PeerDevice<'a, D: Driver> {
+    /// Its context.
+    pub(crate) context: &'a Arc<Context<D>>,
+    /// What copies are made with.
+    pub(crate) tools: &'a Tools<D>,
+    /// Where its areas come from.
+    pub(crate) kept: &'a KeptAreas<D>,
+}
+
 /// An area on one of the two devices.
 struct Area<D: Driver> {
-    memory: DeviceMemory<D>,
+    memory: Rc<DeviceMemory<D>>,
     patterns: Result<Rc<PatternKernels<D>>, String>,
 }
 
@@ -43,9 +54,8 @@ pub(crate) struct GpuPeerCopier<D: Driver> {
 }
 
 impl<D: Driver> Area<D> {
-    fn new(context: &Arc<Context<D>>, tools: &Tools<D>, len: usize) -> Result<Self, DeviceError> {
-        let memory = DeviceMemory::new(context, len)?;
-        Ok(Self { memory, patterns: tools.patterns.clone() })
+    fn new(end: &PeerDevice<'_, D>, len: usize) -> Result<Self, DeviceError> {
+        Ok(Self { memory: end.kept.area(end.context, len)?, patterns: end.tools.patterns.clone() })
     }
 
     fn fill(&self, pattern: BytePattern, bytes: usize) -> Result<(), DeviceError> {
@@ -112,31 +122,31 @@ impl<D: Driver> Area<D> {
 }
 
 impl<D: Driver> GpuPeerCopier<D> {
-    /// Allocates both areas and enables access where there is any; queues nothing.
+    /// Takes both areas and enables access where there is any; queues nothing.
     ///
     /// # Errors
     /// See [`device::Device::peer_copier`].
     pub(crate) fn new(
-        (source, from_tools): (&Arc<Context<D>>, &Tools<D>),
-        (destination, to_tools): (&Arc<Context<D>>, &Tools<D>),
+        source: PeerDevice<'_, D>,
+        destination: PeerDevice<'_, D>,
         by: PeerEnd,
         len: usize,
     ) -> Result<Self, DeviceError> {
         if len == 0 {
             return Err(unsupported("a copier of 0 bytes", "a copy has at least one"));
         }
-        let (context, other, tools) = match by {
-            PeerEnd::Source => (source, destination, from_tools),
-            PeerEnd::Destination => (destination, source, to_tools),
+        let (own, other) = match by {
+            PeerEnd::Source => (&source, &destination),
+            PeerEnd::Destination => (&destination, &source),
         };
-        let path = if context.reach(other)? { PeerPath::Direct } else { PeerPath::Staged };
+        let path = if own.context.reach(other.context)? { PeerPath::Direct } else { PeerPath::Staged };
         Ok(Self {
-            source: Area::new(source, from_tools, len)?,
-            destination: Area::new(destination, to_tools, len)?,
+            source: Area::new(&source, len)?,
+            destination: Area::new(&destination, len)?,
             len,
             path,
-            queue: OwnQueue::new(context, tools, "queueing copies"),
-            kernels: tools.kernels.clone(),
+            queue: OwnQueue::new(own.context, own.tools, "queueing copies"),
+            kernels: own.tools.kernels.clone(),
             by: CopyBy::Engine,
         })
     }

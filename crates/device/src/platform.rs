@@ -188,6 +188,12 @@ pub trait Device: Any {
         Err(DeviceError::Unsupported { what: "copies between devices", reason })
     }
 
+    /// Whether areas of copiers between devices stay here when their copier is dropped, for the next one of the same length, in place of being
+    /// given back; `false`, as it is at first, gives back those that stayed. Where devices reach each other an allocation is slow.
+    fn keep_areas(&self, keeps: bool) {
+        let _ = keeps;
+    }
+
     /// Takes over pinned host memory that holds a chain, for this device to follow.
     ///
     /// # Errors

@@ -100,7 +100,7 @@ impl Suite for PeerSuite {
         let own = self.workers.iter().find(|other| other.rank == worker.rank).copied().unwrap_or(*worker);
         let first = (0..self.cases.len()).find_map(|case| self.copy(case, own.rank)).map(|copy| copy.from);
         let devices = Devices::new(&self.platform, first)?;
-        Ok(Box::new(PeerSite { held: None, devices, own, suite: self }))
+        Ok(Box::new(PeerSite { held: None, devices, keeping: Keeping::default(), own, suite: self }))
     }
 }
 
@@ -109,8 +109,40 @@ struct PeerSite {
     // Dropped in this order: what uses devices before them.
     held: Option<(usize, u32, Box<dyn PeerCopier>)>,
     devices: Devices,
+    keeping: Keeping,
     own: Worker,
     suite: Arc<PeerSuite>,
+}
+
+/// Which devices keep the areas of this allocation for the next pair.
+#[derive(Default)]
+struct Keeping {
+    allocation: u32,
+    devices: BTreeSet<TargetId>,
+}
+
+impl PeerSite {
+    /// Has a device keep its areas for all pairs of this allocation where it has room for those of all ranks: each has one there to
+    /// copy to, and the device's own one more to copy from. Four times the room, as others use the device too.
+    fn keep_areas(&mut self, target: TargetId) -> Result<(), Trouble> {
+        let device = self.devices.open(target)?;
+        if self.keeping.devices.insert(target) {
+            let sizes: BTreeSet<usize> = self.suite.cases.iter().map(|case| case.bytes).collect();
+            let needs = sizes.iter().sum::<usize>().saturating_mul(self.suite.workers.len() + 1);
+            let memory = device.memory().map_err(skipped_or_failed)?;
+            device.keep_areas(memory.total_bytes / 4 >= needs as u64);
+        }
+        Ok(())
+    }
+
+    /// Gives back what an earlier allocation kept.
+    fn begin(&mut self, allocation: u32) {
+        if self.keeping.allocation != allocation {
+            let kept = std::mem::take(&mut self.keeping.devices);
+            kept.iter().filter_map(|target| self.devices.get(*target)).for_each(|device| device.keep_areas(false));
+            self.keeping.allocation = allocation;
+        }
+    }
 }
 
 impl Site for PeerSite {
@@ -129,8 +161,9 @@ impl Site for PeerSite {
         self.held = None;
         let nothing = || Trouble::Skipped("it takes no part".to_owned());
         let PeerCopy { from, to, .. } = self.suite.copy(setup, self.own.rank).ok_or_else(nothing)?;
-        self.devices.open(from)?;
-        self.devices.open(to)?;
+        self.begin(allocation);
+        self.keep_areas(from)?;
+        self.keep_areas(to)?;
         let (source, destination) = self.devices.get(from).zip(self.devices.get(to)).ok_or_else(nothing)?;
         let PeerSuite { end, by, cases, .. } = &*self.suite;
         let made = clock::timed(&mut spent.allocate_ns, || {

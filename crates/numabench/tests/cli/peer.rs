@@ -60,6 +60,32 @@ fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> 
 }
 
 #[test]
+fn areas_are_allocated_once_an_allocation_and_not_for_every_block_of_every_pair() -> Done {
+    for kind in kinds::all() {
+        let folder = tempfile::tempdir()?;
+        let calls = folder.path().join("calls");
+        let gpu =
+            |at: usize, peers: &str| format!("device 0000:{at:02x}:00.0; memory 1GiB; peers {peers}; peer 200GB/s 1us");
+        let devices = [gpu(5, "1 2"), gpu(6, "0 2"), gpu(7, "0 1")].join("; ");
+        let told =
+            [("FAKE_DEVICES", devices), ("FAKE_CALLS", calls.display().to_string()), ("LD_PRELOAD", kind.library()?)];
+        let args = ["peer", "--backend", kind.name, "--size", "4MiB", "--reps", "20", "--json", "-"];
+        let document = proof::document(&end(with_driver(&kind.folder()?).envs(told), args))?;
+        assert_eq!(document["status"], "complete", "{}", document["status_reason"]);
+
+        let counts = std::fs::read_to_string(&calls)?;
+        let count = |name: &str| {
+            counts.lines().filter_map(|line| line.rsplit_once(' ')).find(|(call, _)| *call == name)?.1.parse().ok()
+        };
+        let allocated: usize = count(kind.allocate).ok_or("nothing was allocated")?;
+        // Three GPUs, three allocations, of 4 MiB an area to copy from and one on each GPU, of 4 B one on each other GPU and one to copy from; and a
+        // few of each context's own. 21 setups of ten blocks would be 420.
+        assert!(allocated <= 3 * 3 * (4 + 3) + 3 * 8, "{allocated} areas: {counts}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
     for kind in kinds::all() {
         let apart = "device 0000:05:00.0; device 0000:c1:00.0";
