@@ -64,8 +64,9 @@ fn areas_are_allocated_once_an_allocation_and_not_for_every_block_of_every_pair(
     for kind in kinds::all() {
         let folder = tempfile::tempdir()?;
         let calls = folder.path().join("calls");
-        let gpu =
-            |at: usize, peers: &str| format!("device 0000:{at:02x}:00.0; memory 1GiB; peers {peers}; peer 200GB/s 1us");
+        let gpu = |at: usize, peers: &str| {
+            format!("device 0000:{at:02x}:00.0; memory 1GiB; peers {peers}; peer 200GB/s 1us; within 400GB/s 10ns")
+        };
         let devices = [gpu(5, "1 2"), gpu(6, "0 2"), gpu(7, "0 1")].join("; ");
         let told =
             [("FAKE_DEVICES", devices), ("FAKE_CALLS", calls.display().to_string()), ("LD_PRELOAD", kind.library()?)];
