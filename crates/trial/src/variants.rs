@@ -76,7 +76,14 @@ pub(crate) fn variants(asked: &TrialOptions, start: &Start) -> Result<Variants, 
     }
     let mut all: Vec<Variant> = Vec::new();
     let mut notes = Vec::new();
-    for choice in choices(asked, &templates)? {
+    let choices = choices(asked, &templates)?;
+    let is_placed =
+        |choice: &Choice<'_>| choice.strategy.is_some() || choice.values.iter().any(|(name, _)| *name == MEMBIND);
+    if asked.shows_all_gpus.is_some() && !choices.iter().any(is_placed) {
+        let why = "--gpu says which GPUs a placed program sees, and none is placed here: add --placements, or leave --gpu out";
+        return Err(Fault::usage(why));
+    }
+    for choice in choices {
         let variant = worked_out(&choice, &program, start, asked, templates.len() > 1)?;
         let same = |other: &&Variant| {
             other.command == variant.command
@@ -140,6 +147,12 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
     let lines: Vec<Option<(usize, &Template)>> =
         if templates.is_empty() { vec![None] } else { templates.iter().enumerate().map(Some).collect() };
     let baseline = Choice { launch: lines[0], strategy: None, values: Vec::new() };
+    if asked.against_itself && templates.len() > 1 {
+        let lines = templates.len();
+        return Err(Fault::usage(format!(
+            "--aa tries one line against itself, and --launch gives {lines}: leave the others out"
+        )));
+    }
     if asked.against_itself {
         return Ok(vec![baseline]);
     }
@@ -153,7 +166,7 @@ fn choices<'c>(asked: &'c TrialOptions, templates: &'c [Template]) -> Result<Vec
             () if says_nothing => [Strategy::Close, Strategy::Spread, Strategy::Compact].map(Some).to_vec(),
             () => vec![None],
         };
-        if !asked.placements.is_empty() && !can_bind && templates.len() == 1 {
+        if !asked.placements.is_empty() && !can_bind && templates.iter().all(|template| !template.has_bind()) {
             let text = format!(
                 "--placements: the launch line \"{}\" has no place for the binding: write {{bind}} among its options",
                 asked.launch[0]

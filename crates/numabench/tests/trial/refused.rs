@@ -14,6 +14,10 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
         (of(&["--launch", "env true"], &["true"]), 2),
         (of(&["--launch", "env {app}"], &["true"]), 2),
         (of(&["--placements", "close", "--launch", "env {app}"], &["true"]), 2),
+        (of(&["--placements", "close", "--launch", "env {app}", "--launch", "nice {app}"], &["true"]), 2),
+        (of(&["--gpu", "near", "--vary", "X=1"], &["true"]), 2),
+        (of(&["--gpu", "own", "--aa", "2"], &["true"]), 2),
+        (of(&["--aa", "2", "--launch", "env {app}", "--launch", "nice {app}"], &["true"]), 2),
         (of(&["--metric", "x=([0-9]+)", "--vary", "X=1"], &["true"]), 2),
         (of(&["--better", "higher", "--vary", "X=1"], &["true"]), 2),
         (of(&["--vary", "membind=near"], &["true"]), 2),
@@ -33,6 +37,10 @@ fn what_cannot_be_tried_is_refused_with_the_way_out() {
     numabench: error: the launch line "env true" must have {app} once, as a word of its own: it stands for the program and its arguments
     numabench: error: there is nothing to compare the baseline with: give --placements, a second --launch, --vary, or --aa for the baseline against itself
     numabench: error: --placements: the launch line "env {app}" has no place for the binding: write {bind} among its options
+    numabench: error: --placements: the launch line "env {app}" has no place for the binding: write {bind} among its options
+    numabench: error: --gpu says which GPUs a placed program sees, and none is placed here: add --placements, or leave --gpu out
+    numabench: error: --gpu says which GPUs a placed program sees, and none is placed here: add --placements, or leave --gpu out
+    numabench: error: --aa tries one line against itself, and --launch gives 2: leave the others out
     numabench: error: say whether less or more of the metric is better: --better lower or --better higher
     numabench: error: --better higher needs a metric: of the wall time less is better
     numabench: error: --vary membind=near: write local, interleave, none or a NUMA node's number
