@@ -5,6 +5,7 @@
 use clap::{Command, CommandFactory};
 
 use crate::args::Args;
+use crate::command_list;
 use crate::exit::TABLE;
 
 /// A line as it is typed, and what it is for.
@@ -30,7 +31,7 @@ const CODELESS: [&str; 3] = ["numabench schema", "numabench completions", "numab
 
 /// The command line's description, with exit codes and each command's examples behind its help.
 pub fn command() -> Command {
-    with_examples(Args::command(), "numabench")
+    with_examples(Args::command().help_template(command_list::template()), "numabench")
 }
 
 fn with_examples(mut command: Command, path: &str) -> Command {

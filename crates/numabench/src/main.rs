@@ -7,6 +7,7 @@
 mod args;
 mod cmd;
 mod command_line;
+mod command_list;
 mod examples;
 mod fleet;
 mod output_file;

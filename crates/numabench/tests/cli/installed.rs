@@ -79,10 +79,10 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
     run(&["man", "--dir", &folder.path().join("man1").display().to_string()]).well();
     let pages: Vec<_> = fs::read_dir(folder.path().join("man1"))?.collect::<Result<_, _>>()?;
     let commands = run(&["--help"]).well().out;
-    let commands = commands.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands = commands.take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
-    for command in commands.filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty() && *name != "help")
-    {
+    let listed = commands.lines().take_while(|line| *line != "Options:").filter_map(|line| line.strip_prefix("  "));
+    let names: Vec<&str> = listed.filter_map(|line| line.split(' ').next()).filter(|name| *name != "help").collect();
+    assert!(names.len() > 20, "{names:?}");
+    for command in names {
         let page = folder.path().join(format!("man1/numabench-{command}.1"));
         let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
         assert!(text.contains(".SH EXAMPLES") && text.contains(".SH \"EXIT STATUS\""), "{command}");
