@@ -125,6 +125,11 @@ fn a_first_look_is_as_the_page_says() -> Done {
 }
 
 #[test]
+fn five_questions_in_a_hurry_have_their_answers_in_the_first_lines() -> Done {
+    followed("is-my-node-ok.md", &["crates/topo/tests/fixtures/lumi-g.xml"])
+}
+
+#[test]
 fn a_line_for_the_job_script_is_found_and_judged_as_the_page_says() -> Done {
     let fixtures = ["crates/topo/tests/fixtures/lumi-g.xml", "crates/topo/tests/fixtures/lumi-g-low-noise.xml"];
     followed("job-script.md", &fixtures)

@@ -33,6 +33,13 @@ fn places(document: &Value) -> Vec<(Value, Value, Value)> {
 }
 
 #[test]
+fn which_cores_belong_to_a_gpu_stands_in_the_first_line() {
+    let said = run(&["place", "--input", &fixture("dgx-a100.xml"), "--gpus", "3"]).well().out;
+    let first = said.lines().next().unwrap_or_default();
+    assert_eq!(first, "GPU 3: PUs 24-31, memory of node 1: 1 rank of 8 cores, near its GPU (placement close).");
+}
+
+#[test]
 fn a_saved_machines_places_are_shown_with_their_lines_and_kept_as_a_document() -> Done {
     let input = fixture("two-packages-gpus.xml");
     let table = run(&["place", "--input", &input]).well().out;

@@ -17,7 +17,7 @@ pub(crate) fn answer(document: &PlaceDocument) -> (Tone, String) {
     }
 }
 
-/// `8 ranks of 7 cores, each near its GPU (close).`
+/// `8 ranks of 7 cores, each near its GPU (close).`, and of a rank alone first where it is.
 fn planned(candidate: &Candidate) -> (Tone, String) {
     let places = &candidate.places;
     let most = places.iter().map(|place| place.cores).max().unwrap_or(0);
@@ -50,7 +50,18 @@ fn planned(candidate: &Candidate) -> (Tone, String) {
         _ => told.iter().map(counted).collect::<Vec<_>>().join(", "),
     };
     let tone = if far + unknown > 0 { Tone::Warning } else { Tone::Title };
-    (tone, format!("{ranks}, {gpus} (placement {name})."))
+    let whole = format!("{ranks}, {gpus} (placement {name}).");
+    match &places[..] {
+        [only] => (tone, format!("{}: {whole}", where_it_is(only))),
+        _ => (tone, whole),
+    }
+}
+
+/// `GPU 3: PUs 24-31, memory of node 1`.
+fn where_it_is(place: &Place) -> String {
+    let gpu = place.gpu.as_ref().map_or(String::new(), |gpu| format!("GPU {}: ", gpu.index));
+    let memory = place.memory_node.map_or(String::new(), |node| format!(", memory of node {node}"));
+    format!("{gpu}PUs {}{memory}", place.pus)
 }
 
 /// The finding of a measurement.
