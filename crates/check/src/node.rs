@@ -43,7 +43,7 @@ impl Node {
             judgement.placed.max(PlacementVerdict::Unknown)
         };
         let placed = if open { PlacementVerdict::Unknown } else { placed };
-        let host = machine.here.topology.host();
+        let host = machine.host();
         let judged_name = machine.judged_name();
         let decided_by = if placed == PlacementVerdict::Unknown { decided_by(&group) } else { Vec::new() };
         let fix = fix::lines(&fix::FixContext {
@@ -199,7 +199,7 @@ pub(crate) fn judged(machine: &Machine, seen: &[ObservedRank]) -> (JobResources,
     let pool = observed_rank::pool(seen);
     let judgement = judge(topology, &pool, &observed);
     let is_open = |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
-    match &machine.saved {
+    match machine.saved() {
         Some(saved) if judgement.findings.iter().any(is_open) => {
             let pool = JobResources { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
             let judgement = judge(topology, &pool, &observed);
