@@ -158,7 +158,10 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
         let condition =
             if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
         let where_to = match pus.as_slice() {
-            [] => "PUs not known".to_owned(),
+            [] => match seen.iter().find_map(|seen| seen.pus_unknown.as_ref()) {
+                Some(why) => format!("PUs not known: {why}"),
+                None => "PUs not known".to_owned(),
+            },
             pus => format!("ranks from 0 on PUs {}", pus.join("; ")),
         };
         let note = format!("{} {condition} ({where_to})", placed.name());

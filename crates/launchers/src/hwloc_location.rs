@@ -188,6 +188,10 @@ fn mask(pus: &IdSet) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+    use std::path::Path;
+    use std::process::Command;
+
     use super::*;
     use crate::written_machine::machine;
 
@@ -221,5 +225,78 @@ mod tests {
         assert_eq!(printed("-I core package:1"), "4,5,6,7");
         assert_eq!(printed("--po -I pu core:1"), "1,9");
         assert_eq!(printed("--no-such core:1"), "");
+    }
+
+    /// What the installed hwloc-calc prints for a saved machine; `None` where it refuses.
+    fn really_printed(file: &Path, words: &[&str]) -> Result<Option<String>, Box<dyn Error>> {
+        let output = Command::new("hwloc-calc").arg("-i").arg(file).args(words).output()?;
+        let text = String::from_utf8(output.stdout)?.trim().to_owned();
+        Ok((output.status.success() && !text.is_empty()).then_some(text))
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+    fn what_is_read_of_saved_machines_is_what_the_real_hwloc_calc_prints() -> Result<(), Box<dyn Error>> {
+        if Command::new("hwloc-calc").arg("--version").output().is_err() {
+            eprintln!("SKIPPED what the real hwloc-calc prints: it is not installed (package hwloc)");
+            return Ok(());
+        }
+        let places = [
+            "all",
+            "package:0",
+            "package:1",
+            "package:all",
+            "numanode:0",
+            "numa:1",
+            "numanode:2-3",
+            "core:0",
+            "core:3",
+            "core:0-7",
+            "core:4-",
+            "core:2:3",
+            "core:even",
+            "core:odd",
+            "pu:0",
+            "pu:5",
+            "pu:0-3",
+            "l3:0",
+            "l3cache:1",
+            "package:0.core:0",
+            "package:1.core:1-2",
+            "package:1.core:0.pu:0",
+            "numanode:1.core:0-1",
+            "package:0.numanode:0",
+            "core:0 core:5",
+            "numanode:0 package:1",
+            "0x00000003",
+            "core:0.pu:all",
+        ];
+        let forms: [&[&str]; 7] = [
+            &[],
+            &["--taskset"],
+            &["-I", "core"],
+            &["-I", "pu"],
+            &["--po", "-I", "pu"],
+            &["--po", "-I", "numanode"],
+            &["-p"],
+        ];
+        let (mut told, mut all, mut wrong) = (0, 0, Vec::new());
+        for machine in ["lumi-g", "pascal", "interleaved", "power9"] {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
+            let topology = topo::from_xml(&file)?;
+            for (place, form) in places.iter().flat_map(|place| forms.iter().map(move |form| (place, form))) {
+                let words: Vec<&str> = form.iter().copied().chain(place.split(' ')).collect();
+                all += 1;
+                let Some(read) = calculated(&topology, &words) else { continue };
+                told += 1;
+                let real = really_printed(&file, &words)?;
+                if real.as_ref() != Some(&read) {
+                    wrong.push(format!("{machine}: hwloc-calc {}: {read}, and really {real:?}", words.join(" ")));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} of {told} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(told * 100 >= all * 80, "{told} of {all} are read");
+        Ok(())
     }
 }

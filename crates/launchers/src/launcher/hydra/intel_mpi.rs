@@ -39,7 +39,10 @@ pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
         return Ok(vec![Layout::free(ranks).assuming(INTEL_MPI)]);
     }
     let open = ["I_MPI_PIN_ORDER", "I_MPI_PIN_CELL", "I_MPI_PIN_PROCESSOR_EXCLUDE_LIST"];
-    let layout = if let Some(name) = open.into_iter().find(|name| variables.get(name).is_some()) {
+    // Seen in each pair of lines with one of these orders and without: bunch, the default, and range leave ranks where they are.
+    let is_default = |name: &str, value: &str| name == "I_MPI_PIN_ORDER" && matches!(value, "bunch" | "range");
+    let is_open = |name: &&str| variables.get(name).is_some_and(|value| !is_default(name, value));
+    let layout = if let Some(name) = open.into_iter().find(is_open) {
         not_followed(name, variables.get(name).unwrap_or_default(), ranks)
     } else if let Some(list) = list {
         processors(list, machine, ranks)
