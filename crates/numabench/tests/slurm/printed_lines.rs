@@ -21,6 +21,9 @@ fn saved(machine: &str) -> String {
     root().join(format!("crates/topo/tests/fixtures/{machine}.xml")).display().to_string()
 }
 
+/// The masks of a line's tasks in order of their numbers; or what its launcher says against it.
+type Bound = Result<Vec<String>, String>;
+
 /// A lab of one node, and the program of its lines: it says the task's number on its node and what it is bound to.
 struct Node {
     lab: Lab,
@@ -52,7 +55,7 @@ impl Node {
 
     /// What the tasks of each line are bound to, in order of their numbers, in one job that has the whole node; or what its launcher says against it.
     /// `PROGRAM` in a line stands for the task.
-    fn started(&self, lines: &[String]) -> Result<Vec<Result<Vec<String>, String>>, Box<dyn Error>> {
+    fn started(&self, lines: &[String]) -> Result<Vec<Bound>, Box<dyn Error>> {
         let task = format!("sh {}", self.task.display());
         let script: String = lines
             .iter()
@@ -70,7 +73,7 @@ impl Node {
         let path_with_own = format!("{own}:{}", std::env::var("PATH").unwrap_or_default());
         let ended = job.arg("bash").arg(&path).env("PATH", path_with_own).output()?;
         let text = String::from_utf8_lossy(&ended.stdout).into_owned();
-        let all: Vec<Result<Vec<String>, String>> = text.split("@\n").skip(1).map(tasks).collect();
+        let all: Vec<Bound> = text.split("@\n").skip(1).map(tasks).collect();
         match all.len() == lines.len() {
             true => Ok(all),
             false => Err(format!(
@@ -85,7 +88,7 @@ impl Node {
 }
 
 /// The masks of a line's tasks; its whole output where it failed or started none.
-fn tasks(text: &str) -> Result<Vec<String>, String> {
+fn tasks(text: &str) -> Bound {
     let task = |line: &str| {
         let (rank, mask) = line.strip_prefix("= ")?.split_once(' ')?;
         Some((rank.parse::<usize>().ok()?, mask.trim_start_matches('0').to_owned()))
@@ -187,8 +190,18 @@ fn every_line_that_place_prints_for_this_machine_binds_its_ranks_as_it_says() ->
     Ok(())
 }
 
-/// The srun lines of a page's code blocks that leave nothing out.
-fn lines_of(page: &str) -> Vec<String> {
+/// The pages that have lines of launchers.
+fn pages() -> Result<Vec<String>, Box<dyn Error>> {
+    let mut pages = vec![root().join("README.md")];
+    for entry in fs::read_dir(root().join("docs"))? {
+        pages.push(entry?.path());
+    }
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    Ok(pages.iter().map(fs::read_to_string).collect::<Result<_, _>>()?)
+}
+
+/// The lines of a page's code blocks that begin with the launcher and leave nothing out.
+fn lines_of(launcher: &str, page: &str) -> Vec<String> {
     let mut is_inside = false;
     let mut lines = Vec::new();
     for line in page.lines() {
@@ -198,8 +211,8 @@ fn lines_of(page: &str) -> Vec<String> {
         }
         let line = line.trim_start_matches("$ ").split("  #").next().unwrap_or_default();
         let line = line.split(" # ").next().unwrap_or_default().trim();
-        let has_gap = line.contains(['…', '{', '$']) || line.contains("...");
-        if is_inside && !has_gap && line.starts_with("srun ") {
+        let has_gap = line.contains(['…', '{', '$', '[']) || line.contains("...");
+        if is_inside && !has_gap && line.split(' ').next() == Some(launcher) {
             lines.push(line.to_owned());
         }
     }
@@ -209,28 +222,52 @@ fn lines_of(page: &str) -> Vec<String> {
 /// The line with the task in its program's place, on the one node that there is and without an MPI.
 fn for_one_node(line: &str) -> Option<String> {
     let (options, _) = line.split_once(" numabench ").or_else(|| line.split_once(" ./app"))?;
-    let words = options.split(' ').filter(|word| !word.starts_with("--mpi="));
-    let words: Vec<&str> = words.map(|word| if word.starts_with("-N") { "-N1" } else { word }).collect();
-    Some(format!("{} PROGRAM", words.join(" ")))
+    let words = options.split(' ').filter(|word| !word.starts_with("--mpi=")).collect::<Vec<_>>();
+    let is_of_hosts = |at: usize| words[at] == "--host" || at > 0 && words[at - 1] == "--host";
+    let kept = (0..words.len()).filter(|at| !is_of_hosts(*at)).map(|at| words[at]);
+    let kept: Vec<&str> = kept.map(|word| if word.starts_with("-N") { "-N1" } else { word }).collect();
+    Some(format!("{} PROGRAM", kept.join(" ")))
+}
+
+/// The lines of all pages for a launcher, each once.
+fn lines_of_pages(launcher: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let all = pages()?.iter().flat_map(|page| lines_of(launcher, page)).collect::<BTreeSet<String>>();
+    Ok(all.iter().filter_map(|line| for_one_node(line)).collect::<BTreeSet<String>>().into_iter().collect())
 }
 
 #[test]
 fn every_srun_line_of_the_readme_and_the_pages_is_accepted_by_a_forged_node() -> Done {
     let Some(forged) = Node::forged("lumi-g", 8)? else { return Ok(()) };
-    let mut pages = vec![root().join("README.md")];
-    for entry in fs::read_dir(root().join("docs"))? {
-        pages.push(entry?.path());
-    }
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    let mut lines = BTreeSet::new();
-    for page in pages {
-        lines.extend(lines_of(&fs::read_to_string(&page)?).iter().filter_map(|line| for_one_node(line)));
-    }
-    let lines: Vec<String> = lines.into_iter().collect();
+    let lines = lines_of_pages("srun")?;
     assert!(lines.len() >= 7, "{lines:?}");
     for (line, bound) in lines.iter().zip(forged.started(&lines)?) {
         assert!(bound.is_ok(), "{line}: {bound:?}");
     }
     report("of the pages accepted by a forged lumi-g, which binds nothing", &lines);
+    Ok(())
+}
+
+#[test]
+fn every_mpirun_line_of_the_readme_and_the_pages_is_started_by_open_mpi_on_a_forged_node() -> Done {
+    if Command::new("mpirun.openmpi").arg("--version").output().is_err() {
+        skipped("the pages' lines of mpirun: mpirun.openmpi is not installed");
+        return Ok(());
+    }
+    // What a lab preloads its daemons with writes down what any launcher binds.
+    let Some(forged) = Node::forged("lumi-g", 8)? else { return Ok(()) };
+    let lines = lines_of_pages("mpirun")?;
+    assert!(lines.len() >= 4, "{lines:?}");
+    let task = format!("sh {}", forged.task.display());
+    for line in &lines {
+        let mut start = forged.lab.command("sh");
+        start.arg("-c").arg(line.replacen("mpirun", "mpirun.openmpi", 1).replace("PROGRAM", &task));
+        start.env("HWLOC_XMLFILE", saved("lumi-g")).env("HWLOC_THISSYSTEM", "1").env("FORGED_CPUS", "128");
+        start.env("LD_PRELOAD", forged.lab.folder().join("forged_affinity.so"));
+        let ended = start.env("FORGED_AFFINITY", forged.lab.folder().join("bound")).output()?;
+        let told = String::from_utf8_lossy(&ended.stdout).lines().filter(|line| line.starts_with("= ")).count();
+        let wanted = line.split_once("-n ").and_then(|(_, rest)| rest.split(' ').next()?.parse::<usize>().ok());
+        assert_eq!(Some(told), wanted, "{line}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+    report("of the pages started by Open MPI on a forged lumi-g, which binds nothing", &lines);
     Ok(())
 }
