@@ -63,7 +63,11 @@ const TASK: &str =
 /// A lab does not start, or a line says what is not understood.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let only = args.first().map(String::as_str);
-    let version = step::told(Command::new("srun").arg("--version"))?;
+    // srun says its version only where it finds a configuration. Debian has slurmd in sbin.
+    let version = step::told(Command::new("sh").args(["-c", "PATH=$PATH:/usr/sbin:/sbin slurmd -V"]))?;
+    if version.is_empty() {
+        bail!("slurmd -V does not say its version: install Slurm (packages: slurm-wlm munge)");
+    }
     let mut table = format!(
         "# What {version} did with these srun lines (cargo xtask slurm-truth): machine, site, options, each task's CPUs and GPUs.\n\
          # Each ran in an allocation of the whole node with all of its GPUs. No GPU is `-`.\n"

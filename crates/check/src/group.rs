@@ -176,6 +176,6 @@ fn in_words(launch: &Launch, machine: &Machine, size: usize) -> String {
         (launcher, 1) => format!("1 rank of {} here", launcher.name()),
         (launcher, size) => format!("{size} ranks of {} here", launcher.name()),
     };
-    let step = machine.here.step.as_ref().map(|step| format!(", Slurm job {}, step {}", step.job, step.step));
+    let step = machine.step().map(|step| format!(", Slurm job {}, step {}", step.job, step.step));
     ranks + &step.unwrap_or_default()
 }

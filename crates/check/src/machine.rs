@@ -7,6 +7,7 @@ use std::path::Path;
 
 use topo::interconnect::Interconnect;
 use topo::model::TopologySource;
+use topo::step::Step;
 use topo::{Start, Survey, TopoError, Topology};
 
 /// A machine cannot be read.
@@ -21,11 +22,11 @@ pub enum MachineError {
 }
 
 /// What was read.
-pub struct Machine {
-    /// This machine.
-    pub here: Start,
-    /// The saved one that is judged by; `None`: this one.
-    pub saved: Option<Survey>,
+pub enum Machine {
+    /// This machine, by which it is judged.
+    Here(Box<Start>),
+    /// The saved one that is judged by; and this one, where something of it counts.
+    Saved(Box<Survey>, Option<Box<Start>>),
 }
 
 impl Machine {
@@ -35,13 +36,62 @@ impl Machine {
     /// [`MachineError`], which says whose reading failed.
     pub fn read(input: Option<&Path>) -> Result<Self, MachineError> {
         let saved = input.map(topo::survey_xml).transpose().map_err(MachineError::Saved)?;
-        let here = topo::start().map_err(MachineError::Here)?;
-        Ok(Self { here, saved })
+        let here = Box::new(topo::start().map_err(MachineError::Here)?);
+        Ok(match saved {
+            Some(saved) => Self::Saved(Box::new(saved), Some(here)),
+            None => Self::Here(here),
+        })
+    }
+
+    /// Reads the machine that a line is judged by, which is not run here: of a saved one this machine has nothing to say.
+    ///
+    /// # Errors
+    /// [`MachineError`].
+    pub fn of_line(input: Option<&Path>) -> Result<Self, MachineError> {
+        match input {
+            Some(path) => Ok(Self::Saved(Box::new(topo::survey_xml(path).map_err(MachineError::Saved)?), None)),
+            None => Self::read(None),
+        }
+    }
+
+    /// This machine; `None` where nothing of it counts.
+    pub fn here(&self) -> Option<&Start> {
+        match self {
+            Self::Here(here) => Some(here),
+            Self::Saved(_, here) => here.as_deref(),
+        }
+    }
+
+    /// The saved one that is judged by.
+    pub fn saved(&self) -> Option<&Survey> {
+        match self {
+            Self::Here(_) => None,
+            Self::Saved(saved, _) => Some(saved),
+        }
+    }
+
+    /// The job step that this process is in.
+    pub fn step(&self) -> Option<&Step> {
+        self.here()?.step.as_ref()
+    }
+
+    /// The name of this host.
+    pub fn host(&self) -> String {
+        match self.here() {
+            Some(here) => here.topology.host(),
+            None => {
+                let kernels = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+                stats::printable::name(kernels.trim_end())
+            }
+        }
     }
 
     /// The machine that is judged by.
     pub fn judged_by(&self) -> &Topology {
-        self.saved.as_ref().map_or(&self.here.topology, |saved| &saved.topology)
+        match self {
+            Self::Here(here) => &here.topology,
+            Self::Saved(saved, _) => &saved.topology,
+        }
     }
 
     /// What a headline calls the machine that is judged by: its host's name, of a saved one without a name that of its file.
@@ -58,7 +108,7 @@ impl Machine {
 
     /// What lies between its GPUs and network adapters. Of this machine it is read now: only who shows the table needs it, and not each rank.
     pub fn interconnect(&self) -> Option<Interconnect> {
-        match &self.saved {
+        match self.saved() {
             Some(saved) => Some(saved.interconnect.clone()),
             None => topo::survey().ok().map(|survey| survey.interconnect),
         }

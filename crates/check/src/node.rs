@@ -43,7 +43,7 @@ impl Node {
             judgement.placed.max(PlacementVerdict::Unknown)
         };
         let placed = if open { PlacementVerdict::Unknown } else { placed };
-        let host = machine.here.topology.host();
+        let host = machine.host();
         let judged_name = machine.judged_name();
         let decided_by = if placed == PlacementVerdict::Unknown { decided_by(&group) } else { Vec::new() };
         let fix = fix::lines(&fix::FixContext {
@@ -114,6 +114,10 @@ impl Node {
             host: &self.host,
             judged_name: &self.judged_name,
             decided_by: &self.decided_by,
+            depends_on: match self.group.launcher {
+                Some(Launcher::Mpirun | Launcher::Hydra) => "the version of the MPI",
+                _ => "the site",
+            },
             launch: &self.group.words,
             topology: self.machine.judged_by(),
             seen: &self.group.seen,
@@ -144,6 +148,11 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
         if let Some(first) = known.first() {
             group.seen = group.readings[*first].1.clone();
         }
+        if !all_misplaced && known.len() < judged.len() {
+            let open = (0..judged.len()).filter(|at| !known.contains(at));
+            let notes: Vec<String> = open.map(|at| condition(judged[at], &group.readings[at])).collect();
+            notes.into_iter().for_each(|note| add(&mut group.notes, note));
+        }
         return false;
     }
 
@@ -152,21 +161,31 @@ pub(crate) fn settle(machine: &Machine, group: &mut Group) -> bool {
     if let Some((_, (_, seen))) = best {
         group.seen = seen.clone();
     }
-    for (placed, (assumes, seen)) in judged.iter().zip(&group.readings) {
-        let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
-        let pus: Vec<String> = pus.collect();
-        let condition =
-            if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
-        let where_to = match pus.as_slice() {
-            [] => "PUs not known".to_owned(),
-            pus => format!("ranks from 0 on PUs {}", pus.join("; ")),
-        };
-        let note = format!("{} {condition} ({where_to})", placed.name());
-        if !group.notes.contains(&note) {
-            group.notes.push(note);
-        }
+    for (placed, reading) in judged.iter().zip(&group.readings) {
+        add(&mut group.notes, condition(*placed, reading));
     }
     true
+}
+
+fn add(notes: &mut Vec<String>, note: String) {
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+}
+
+/// What is said of one reading: its verdict, what it takes the site to do, and where it puts the first ranks.
+fn condition(placed: PlacementVerdict, (assumes, seen): &(Vec<String>, Vec<ObservedRank>)) -> String {
+    let pus = seen.iter().filter_map(|seen| seen.running.pus.as_ref()).take(4).map(ToString::to_string);
+    let pus: Vec<String> = pus.collect();
+    let condition = if assumes.is_empty() { "otherwise".to_owned() } else { format!("if {}", assumes.join(" and ")) };
+    let where_to = match pus.as_slice() {
+        [] => match seen.iter().find_map(|seen| seen.pus_unknown.as_ref()) {
+            Some(why) => format!("PUs not known: {why}"),
+            None => "PUs not known".to_owned(),
+        },
+        pus => format!("ranks from 0 on PUs {}", pus.join("; ")),
+    };
+    format!("{} {condition} ({where_to})", placed.name())
 }
 
 /// What would decide a line of which the verdict is unknown.
@@ -199,7 +218,7 @@ pub(crate) fn judged(machine: &Machine, seen: &[ObservedRank]) -> (JobResources,
     let pool = observed_rank::pool(seen);
     let judgement = judge(topology, &pool, &observed);
     let is_open = |found: &Finding| found.kind == FindingKind::FarFromGpu && found.weight == PlacementVerdict::Unknown;
-    match &machine.saved {
+    match machine.saved() {
         Some(saved) if judgement.findings.iter().any(is_open) => {
             let pool = JobResources { pus: pool.pus.or(&saved.topology.allowed.pus), ..pool };
             let judgement = judge(topology, &pool, &observed);

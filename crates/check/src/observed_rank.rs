@@ -66,8 +66,8 @@ impl ObservedRank {
         let launch = Launch::sensed(|name| variables.get(name).cloned());
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         // Its affinity may be widened to its cpuset by whoever may change it at all.
-        let cpuset = running.cgroup.pus.clone().unwrap_or_else(|| machine.here.topology.allowed.cpuset());
-        let online = cpuset.minus(&machine.here.topology.allowed.offline_pus);
+        let here = machine.here().map(|here| &here.topology.allowed).cloned().unwrap_or_default();
+        let online = running.cgroup.pus.clone().unwrap_or_else(|| here.cpuset()).minus(&here.offline_pus);
         Ok(Self {
             rank,
             running,
@@ -192,7 +192,7 @@ impl ObservedRank {
 
 /// What is known of the step where these ranks were seen.
 pub fn situation(machine: &Machine, all: &[ObservedRank]) -> Situation {
-    let cpus = machine.here.step.as_ref().map(|step| &step.cpus);
+    let cpus = machine.step().map(|step| &step.cpus);
     let owns_node = cpus.and_then(|cpus| match (cpus.not_in_step.is_empty(), cpus.untold.is_empty()) {
         (false, _) => Some(false),
         (true, true) => Some(true),
@@ -224,7 +224,7 @@ pub fn pool(all: &[ObservedRank]) -> JobResources {
 
 /// The PUs that this process could have been bound to: what the launcher had to share out; without one, the cpuset.
 fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
-    let here = &machine.here;
+    let Some(here) = machine.here() else { return IdSet::default() };
     match launcher {
         Launcher::Nobody => here.topology.allowed.cpuset(),
         _ => exec::Pool::of(launcher, &here.topology, here.step.as_ref(), ancestor::nearest).pus,
@@ -233,9 +233,10 @@ fn pus(machine: &Machine, launcher: Launcher) -> IdSet {
 
 /// The GPUs that the scheduler gave the step, its other tasks' too; none where it does not say, or of a saved machine.
 fn gpus(machine: &Machine) -> Vec<PciAddress> {
-    let (Some(step), None) = (&machine.here.step, &machine.saved) else { return Vec::new() };
+    let Machine::Here(here) = machine else { return Vec::new() };
+    let Some(step) = &here.step else { return Vec::new() };
     let of_step = step.gpus.share.usable.or(&step.gpus.share.other_tasks);
-    let gpus = machine.here.topology.gpus.iter().filter(|gpu| of_step.contains(gpu.index));
+    let gpus = here.topology.gpus.iter().filter(|gpu| of_step.contains(gpu.index));
     gpus.map(|gpu| gpu.pci).collect()
 }
 

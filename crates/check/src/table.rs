@@ -20,6 +20,8 @@ pub struct NodeTable<'s> {
     pub judged_name: &'s str,
     /// What would decide an unknown verdict.
     pub decided_by: &'s [String],
+    /// What the ways that a line may mean differ in.
+    pub depends_on: &'s str,
     /// What started the ranks, and in which job, in words.
     pub launch: &'s str,
     /// The machine that it is judged by.
@@ -370,7 +372,9 @@ fn sum(shown: &NodeTable<'_>) -> String {
         }
         PlacementVerdict::Misplaced => format!("WRONG: {} {of_all}", count(PlacementVerdict::Misplaced)),
         // What a site decides is said under the table.
-        PlacementVerdict::Unknown if unknown == 0 => format!("unknown: {all} {of_all}, it depends on the site"),
+        PlacementVerdict::Unknown if unknown == 0 => {
+            format!("unknown: {all} {of_all}, it depends on {}", shown.depends_on)
+        }
         PlacementVerdict::Unknown => format!("unknown: {unknown} {of_all}"),
         PlacementVerdict::Well => format!("well placed: {all} {of_all}"),
     }

@@ -2,7 +2,7 @@
 //!
 //! Each table has a line a row: verdict, machine (of `topo/tests/fixtures`), source, line. `quoted.tsv` has lines as they stand in the documentation of
 //! centres and launchers, at the line of the file that its source names; `lines.tsv` has lines made after a page or a manual for a case that
-//! it describes. A fifth column names a file of `sites/`: what the page's own outputs show of the site's Slurm. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
+//! it describes; `documented.tsv` has lines of centres and applications that were searched for after the rules were made. A fifth column names a file of `sites/`: what the page's own outputs show of the site's Slurm. `SCRIPTS/NAME` is a file of `scripts/` beside it: a wrapper or a rankfile, as its page has it. `-cpus` behind a machine's name is that machine
 //! without its GPUs, for programs that use none. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not
 //! the table's is a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
 
@@ -138,6 +138,29 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
         let (decided, of) = (decided(table), table.len());
         assert!(decided * 100 >= of * DECIDED, "{decided} of {of} lines are decided");
     }
+    Ok(())
+}
+
+#[test]
+fn of_lines_that_were_searched_for_later_none_is_judged_wrongly_and_few_are_not_judged() -> Result<(), Box<dyn Error>> {
+    let rows = rows("documented.tsv")?;
+    assert!(rows.len() >= 40, "{} lines", rows.len());
+    let folder = tempfile::tempdir()?;
+    let (mut wrong, mut open, mut with_answer) = (Vec::new(), Vec::new(), 0);
+    for row in &rows {
+        let (verdict, said, _) = judged(&row.line, &machine_of(&row.machine, folder.path())?, &row.site)?;
+        let what =
+            format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
+        with_answer += usize::from(row.wanted != "unknown");
+        match (verdict, row.wanted.as_str()) {
+            (verdict, wanted) if verdict == wanted => {}
+            ("unknown", _) => open.push(what),
+            _ => wrong.push(what),
+        }
+    }
+    assert!(wrong.is_empty(), "{} verdicts are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let judged = with_answer - open.len();
+    assert!(judged * 100 >= with_answer * DECIDED, "{judged} of {with_answer}:\n{}", open.join("\n"));
     Ok(())
 }
 

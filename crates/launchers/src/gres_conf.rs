@@ -315,7 +315,11 @@ pub fn core_numbers(topology: &Topology, pus: &IdSet) -> IdSet {
 /// # Errors
 /// The numbers beyond the last core.
 pub fn pus_of_cores(topology: &Topology, numbers: &IdSet) -> Result<IdSet, IdSet> {
-    let cores = JobMachine::online(topology).parts(Part::Core);
+    pus_among(&JobMachine::online(topology).parts(Part::Core), numbers)
+}
+
+/// The PUs of the cores of these numbers.
+fn pus_among(cores: &[IdSet], numbers: &IdSet) -> Result<IdSet, IdSet> {
     let core = |number: u32| cores.get(number as usize);
     let beyond: IdSet = numbers.iter().filter(|number| core(*number).is_none()).collect();
     if !beyond.is_empty() {
@@ -364,9 +368,10 @@ impl GresConf {
         };
         let order = numbers.filter(in_order).unwrap_or_else(|| (0..count).collect());
         let mut near = vec![every.clone(); count];
+        let of_machine = JobMachine::online(topology).parts(Part::Core);
         for (gpu, index) in gpus.iter().zip(&order) {
             let Some(cores) = &gpu.cores else { continue };
-            near[*index] = pus_of_cores(topology, cores).map_err(|beyond| {
+            near[*index] = pus_among(&of_machine, cores).map_err(|beyond| {
                 let cores = topology.cores.len();
                 LineError::Wrong(format!(
                     "gres.conf names Cores={beyond}, and the machine that is judged by has {cores} cores"

@@ -72,14 +72,15 @@ pub(crate) fn bind<'l>(process: &mut Process<'_>, words: &'l [&'l str]) -> Resul
 /// What `hwloc-calc` prints: a mask, or with `-I`/`--intersect` a list of the numbers of PUs, cores or NUMA nodes.
 pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> {
     let (mut places, mut listed, mut is_physical, mut is_physical_out) = (Vec::new(), None, false, false);
+    let mut is_for_taskset = false;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "-p" | "--physical" => (is_physical, is_physical_out) = (true, true),
             "--pi" | "--physical-input" => is_physical = true,
             "--po" | "--physical-output" => is_physical_out = true,
-            "-l" | "--logical" | "--li" | "--lo" | "-q" | "--quiet" | "--taskset" | "--logical-input"
-            | "--logical-output" => {}
+            "--taskset" => is_for_taskset = true,
+            "-l" | "--logical" | "--li" | "--lo" | "-q" | "--quiet" | "--logical-input" | "--logical-output" => {}
             "-I" | "--intersect" => listed = Some(*words.next()?),
             option if option.starts_with('-') => return None,
             place => places.push(place),
@@ -87,14 +88,14 @@ pub(crate) fn calculated(topology: &Topology, words: &[&str]) -> Option<String> 
     }
 
     let pus = united(topology, &places, is_physical)?;
-    let Some(kind) = listed else { return Some(mask(&pus)) };
-    let machine = JobMachine::online(topology);
+    let Some(kind) = listed else { return Some(if is_for_taskset { taskset_mask(&pus) } else { mask(&pus) }) };
+    let machine = JobMachine::of(topology);
     let number =
         |at: usize, part: &IdSet| if is_physical_out { os_index(topology, kind, part) } else { u32::try_from(at).ok() };
-    let touched = machine.parts(part_of(kind)?);
+    let touched = machine.parts(counted(&machine, kind)?);
     let touched = touched.iter().enumerate().filter(|(_, part)| !part.and(&pus).is_empty());
     let numbers: Option<Vec<String>> = touched.map(|(at, part)| Some(number(at, part)?.to_string())).collect();
-    Some(numbers?.join(","))
+    Some(numbers?.join(",")).filter(|list| !list.is_empty())
 }
 
 /// Whether the word is a place.
@@ -106,7 +107,7 @@ fn is_location(word: &str) -> bool {
 
 /// The PUs of all these places; `None` where one of them is not known.
 fn united(topology: &Topology, places: &[&str], is_physical: bool) -> Option<IdSet> {
-    let machine = JobMachine::online(topology);
+    let machine = JobMachine::of(topology);
     let all: Option<Vec<IdSet>> = places.iter().map(|place| pus_of(&machine, place, is_physical)).collect();
     Some(IdSet::of_all(&all?)).filter(|pus| !pus.is_empty())
 }
@@ -123,7 +124,7 @@ fn pus_of(machine: &JobMachine<'_>, place: &str, is_physical: bool) -> Option<Id
     }
     place.split('.').try_fold(machine.pus.clone(), |around, part| {
         let (kind, numbers) = part.split_once(':')?;
-        let parts = machine.parts_in(part_of(kind)?, &around);
+        let parts = machine.parts_in(counted(machine, kind)?, &around);
         let chosen = match is_physical {
             false => numbered(numbers, parts.len())?,
             true => {
@@ -165,6 +166,12 @@ fn part_of(kind: &str) -> Option<Part> {
     }
 }
 
+/// The kind of part, where all of them are known: hwloc counts nodes of memory alone among the NUMA nodes.
+fn counted(machine: &JobMachine<'_>, kind: &str) -> Option<Part> {
+    let has_cpus = || machine.topology.nodes.iter().all(|node| node.kind.has_cpus());
+    part_of(kind).filter(|part| *part != Part::Numa || has_cpus())
+}
+
 /// The number that the system gives a part.
 fn os_index(topology: &Topology, kind: &str, part: &IdSet) -> Option<u32> {
     match part_of(kind)? {
@@ -179,15 +186,35 @@ fn os_index(topology: &Topology, kind: &str, part: &IdSet) -> Option<u32> {
     }
 }
 
-/// As hwloc prints a set: groups of 32 bits.
+/// As hwloc prints a set: groups of 32 bits, an empty one as nothing and as 0x0 at the end.
 fn mask(pus: &IdSet) -> String {
+    let group = |(at, bits): (usize, &u32)| match (bits, at) {
+        (0, 0) => "0x0".to_owned(),
+        (0, _) => String::new(),
+        _ => format!("0x{bits:08x}"),
+    };
+    groups(pus).iter().enumerate().rev().map(group).collect::<Vec<_>>().join(",")
+}
+
+/// As taskset takes a set: one number.
+fn taskset_mask(pus: &IdSet) -> String {
+    let digits: String = groups(pus).iter().rev().map(|bits| format!("{bits:08x}")).collect();
+    format!("0x{}", digits.trim_start_matches('0'))
+}
+
+/// The set in groups of 32 bits, up to the last that has one.
+fn groups(pus: &IdSet) -> Vec<u32> {
     let last = pus.iter().last().unwrap_or(0) / 32;
-    let word = |at: u32| (0..32).filter(|bit| pus.contains(at * 32 + bit)).fold(0_u32, |word, bit| word | 1 << bit);
-    (0..=last).rev().map(|at| format!("0x{:08x}", word(at))).collect::<Vec<_>>().join(",")
+    let bits = |at: u32| (0..32).filter(|bit| pus.contains(at * 32 + bit)).fold(0_u32, |bits, bit| bits | 1 << bit);
+    (0..=last).map(bits).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+    use std::path::Path;
+    use std::process::Command;
+
     use super::*;
     use crate::written_machine::machine;
 
@@ -217,9 +244,82 @@ mod tests {
         let machine = machine();
         let printed = |text: &str| calculated(&machine, &text.split(' ').collect::<Vec<_>>()).unwrap_or_default();
         assert_eq!(printed("core:0"), "0x00000101");
-        assert_eq!(printed("--taskset package:1"), "0x0000f0f0");
+        assert_eq!(printed("--taskset package:1"), "0xf0f0");
         assert_eq!(printed("-I core package:1"), "4,5,6,7");
         assert_eq!(printed("--po -I pu core:1"), "1,9");
         assert_eq!(printed("--no-such core:1"), "");
+    }
+
+    /// What the installed hwloc-calc prints for a saved machine; `None` where it refuses.
+    fn really_printed(file: &Path, words: &[&str]) -> Result<Option<String>, Box<dyn Error>> {
+        let output = Command::new("hwloc-calc").arg("-i").arg(file).args(words).output()?;
+        let text = String::from_utf8(output.stdout)?.trim().to_owned();
+        Ok((output.status.success() && !text.is_empty()).then_some(text))
+    }
+
+    #[test]
+    #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
+    fn what_is_read_of_saved_machines_is_what_the_real_hwloc_calc_prints() -> Result<(), Box<dyn Error>> {
+        if Command::new("hwloc-calc").arg("--version").output().is_err() {
+            eprintln!("SKIPPED what the real hwloc-calc prints: it is not installed (package hwloc)");
+            return Ok(());
+        }
+        let places = [
+            "all",
+            "package:0",
+            "package:1",
+            "package:all",
+            "numanode:0",
+            "numa:1",
+            "numanode:2-3",
+            "core:0",
+            "core:3",
+            "core:0-7",
+            "core:4-",
+            "core:2:3",
+            "core:even",
+            "core:odd",
+            "pu:0",
+            "pu:5",
+            "pu:0-3",
+            "l3:0",
+            "l3cache:1",
+            "package:0.core:0",
+            "package:1.core:1-2",
+            "package:1.core:0.pu:0",
+            "numanode:1.core:0-1",
+            "package:0.numanode:0",
+            "core:0 core:5",
+            "numanode:0 package:1",
+            "0x00000003",
+            "core:0.pu:all",
+        ];
+        let forms: [&[&str]; 7] = [
+            &[],
+            &["--taskset"],
+            &["-I", "core"],
+            &["-I", "pu"],
+            &["--po", "-I", "pu"],
+            &["--po", "-I", "numanode"],
+            &["-p"],
+        ];
+        let (mut told, mut all, mut wrong) = (0, 0, Vec::new());
+        for machine in ["lumi-g", "pascal", "interleaved", "power9"] {
+            let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../topo/tests/fixtures/{machine}.xml"));
+            let topology = topo::from_xml(&file)?;
+            for (place, form) in places.iter().flat_map(|place| forms.iter().map(move |form| (place, form))) {
+                let words: Vec<&str> = form.iter().copied().chain(place.split(' ')).collect();
+                all += 1;
+                let Some(read) = calculated(&topology, &words) else { continue };
+                told += 1;
+                let real = really_printed(&file, &words)?;
+                if real.as_ref() != Some(&read) {
+                    wrong.push(format!("{machine}: hwloc-calc {}: {read}, and really {real:?}", words.join(" ")));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} of {told} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(told * 100 >= all * 75, "{told} of {all} are read");
+        Ok(())
     }
 }

@@ -319,6 +319,7 @@ fn workers_of(
         return Err(LineError::Wrong(what));
     }
     let by_convention = "torchrun hides no GPU: each worker is taken to use the one of its LOCAL_RANK";
+    let shown = torchrun::shown(process);
     let mut ranks = Vec::new();
     for number in 0..workers.count {
         let worker = torchrun::worker(workers, process, number)?;
@@ -330,17 +331,19 @@ fn workers_of(
         let own = start.and_then(|start| start.gpus.clone());
         let all: Known<Vec<usize>> = Ok((0..before.topology.gpus.len()).collect());
         let sees_all = own.is_none() || own == Some(all);
-        let shows = GPU_VARIABLES.iter().any(|name| !matches!(worker.exported(name), Ok(None)));
-        let own = match worker.exec.is_none() && sees_all && !shows && number < before.topology.gpus.len() {
-            true => {
-                if !notes.iter().any(|note| note == by_convention) {
-                    notes.push(by_convention.to_owned());
-                }
-                Some(Ok(vec![number]))
-            }
-            false => own,
+        let is_shown_more = GPU_VARIABLES.iter().any(|name| worker.exported(name) != before.exported(name));
+        let by_number = shown.get(number).filter(|_| worker.exec.is_none() && sees_all && !is_shown_more);
+        if by_number.is_some() && !notes.iter().any(|note| note == by_convention) {
+            notes.push(by_convention.to_owned());
+        }
+        let gpus = match by_number {
+            Some(gpu) => UsableGpus {
+                devices: Some(vec![gpu.clone()]),
+                reason: by_convention.to_owned(),
+                ..UsableGpus::default()
+            },
+            None => gpus::usable(&worker, own.as_ref()),
         };
-        let gpus = gpus::usable(&worker, own.as_ref());
         ranks.push(LineRank { gpus, ..rank(&worker, number, None)? });
     }
     Ok(ranks)

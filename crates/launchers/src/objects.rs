@@ -1,5 +1,7 @@
 //! The machine's parts in the order in which launchers count them: hwloc's logical order, packages before the NUMA nodes, caches and cores in them.
 
+use std::collections::BTreeMap;
+
 use stats::IdSet;
 use topo::Topology;
 use topo::model::{NodeKind, NumaNode};
@@ -51,7 +53,7 @@ impl<'t> JobMachine<'t> {
 
     /// With all PUs that are online: Slurm counts cores that a job may not use too.
     pub fn online(topology: &'t Topology) -> Self {
-        Self { topology, pus: IdSet::of_all(topology.cores.iter().map(|core| &core.pus)) }
+        Self { topology, pus: topology.online_pus() }
     }
 
     /// All parts of a kind, each as its PUs.
@@ -78,9 +80,17 @@ impl<'t> JobMachine<'t> {
             Part::Core => among(&cores),
             Part::Thread => among(&cores).iter().flat_map(singles).collect(),
         };
-        let first = |part: &IdSet, around: &[&IdSet]| around.iter().find(|other| part.is_subset(other))?.first();
+        // The smallest PU of what is around a part, looked up by the part's own: machines have hundreds of parts.
+        let around = [&packages, &nodes, &l3s, &cores].map(|parts| {
+            let named = parts.iter().rev().flat_map(|around| around.iter().map(move |pu| (pu, *around)));
+            named.collect::<BTreeMap<u32, &IdSet>>()
+        });
         all.sort_by_cached_key(|part| {
-            (first(part, &packages), first(part, &nodes), first(part, &l3s), first(part, &cores), part.first())
+            let first = part.first();
+            let outer = |around: &BTreeMap<u32, &IdSet>| {
+                around.get(&first?).filter(|around| part.is_subset(around)).and_then(|around| around.first())
+            };
+            (around.each_ref().map(outer), first)
         });
         all.dedup();
         all

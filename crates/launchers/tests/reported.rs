@@ -86,10 +86,19 @@ fn mpichs_list_gives_pus_to_several_ranks_and_none_to_those_beyond_it() -> Outco
 }
 
 #[test]
-fn a_mask_that_intel_mpi_refuses_is_not_judged_and_env_marks_its_lines() -> Outcome {
-    let masks = refusal("I_MPI_PIN_DOMAIN=[2,1] mpiexec -n 2", "vm-two-nodes")?;
-    assert!(masks.contains("2021.18 refuses") && masks.contains("[0x3,0xc]"), "{masks}");
+fn masks_that_intel_mpi_refuses_since_2021_18_pin_by_default_and_older_ones_take_them_and_env_marks_its_lines()
+-> Outcome {
     let condition = "the mpiexec is Intel MPI's (2021.18 or later), which pins each rank";
+    let older = "the mpiexec is Intel MPI's of 2021.13 or before, which takes such masks";
+    for (masks, remedy, taken) in
+        [("[2,1]", "write masks with 0x: [0x3,0xc]", "1;0"), ("[0x4]", "write one mask for each rank", "2;2")]
+    {
+        let refused = format!("{condition} but refuses I_MPI_PIN_DOMAIN={masks} ({remedy}): 0-3;4-7");
+        assert_eq!(
+            readings(&format!("I_MPI_PIN_DOMAIN={masks} mpiexec -n 2"), "vm-two-nodes")?,
+            [refused, format!("{older}: {taken}")]
+        );
+    }
     let numa = format!("{condition}: 0-3;4-7");
     assert_eq!(readings("mpirun -env I_MPI_PIN_DOMAIN numa -n 2", "vm-two-nodes")?, std::slice::from_ref(&numa));
     assert_eq!(readings("mpirun -genv I_MPI_PIN_DOMAIN=numa -n 2", "vm-two-nodes")?, [numa]);

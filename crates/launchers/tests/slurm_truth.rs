@@ -90,6 +90,8 @@ fn is_right(reading: &Reading, tasks: &[(Option<IdSet>, Option<Vec<usize>>)], to
 #[allow(clippy::print_stderr, reason = "the share of judged lines is a figure of the table")]
 fn no_prediction_of_an_srun_line_is_other_than_what_slurm_did() -> Result<(), Box<dyn Error>> {
     let table = std::fs::read_to_string(here().join("slurm.tsv"))?;
+    let version = table.lines().find_map(|line| Some(line.strip_prefix("# What ")?.split_once(" did with")?.0));
+    let version = version.ok_or("no version")?;
     let mut machines: BTreeMap<&str, Topology> = BTreeMap::new();
     let (mut certain, mut conditional, mut unknown, mut wrong) = (0, 0, 0, Vec::new());
     for row in table.lines().filter(|line| !line.starts_with('#')) {
@@ -103,7 +105,7 @@ fn no_prediction_of_an_srun_line_is_other_than_what_slurm_did() -> Result<(), Bo
         let topology = &machines[machine];
         let site = site(machine, site_name, topology)?;
         let predicted = read_at(&format!("srun -N1 {options} ./app"), topology, &site);
-        let told = |what: &str| format!("{what}: {machine} {site_name}: {options}: Slurm: {result:.200}");
+        let told = |what: &str| format!("{what}: {machine} {site_name}: {options}: {version}: {result:.200}");
         match (truth(result)?, predicted) {
             (_, Err(LineError::NotSaid(_))) => unknown += 1,
             (Truth::Refused(_), Err(_)) => certain += 1,

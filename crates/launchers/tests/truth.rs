@@ -90,6 +90,9 @@ fn applies(reading: &Reading, family: &str, version: &str) -> bool {
         "MPICH 4 or later" => family == "mpich" && !version.starts_with("3."),
         "MPICH 3" => family == "mpich" && version.starts_with("3."),
         assumed if assumed.contains("MPICH") => family == "mpich",
+        assumed if assumed.contains("2021.13 or before") => {
+            version.starts_with("2021.9.") || version.starts_with("2021.13.")
+        }
         assumed if assumed.contains("Intel MPI") => family == "intel-mpi",
         assumed => panic!("nothing says which version {assumed:?} means"),
     })

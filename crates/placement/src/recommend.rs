@@ -42,8 +42,8 @@ use words::{Why, notes};
 
 use crate::check_node::own_node;
 use crate::member::Owner;
-use crate::verdict::closeness;
-use crate::{ClosenessVerdict, Target, TargetId, verdict};
+use crate::verdict::Surroundings;
+use crate::{Closeness, ClosenessVerdict, Target, TargetId, verdict};
 use stats::units::counted;
 
 /// The places of a node's ranks.
@@ -361,9 +361,11 @@ fn l3s_of(topology: &Topology, pus: &IdSet) -> Vec<IdSet> {
 
 /// The verdict of the PU that is farthest from the target; the first one's where all are as near.
 fn farthest(topology: &Topology, first: u32, pus: &IdSet, target: TargetId) -> Option<ClosenessVerdict> {
+    let around = Surroundings::of(topology, target);
+    let closeness = |pu| around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pu));
     let others = pus.iter().filter(|pu| *pu != first);
-    let mut worst = (closeness(topology, first, target), first);
-    for other in others.map(|pu| (closeness(topology, pu, target), pu)) {
+    let mut worst = (closeness(first), first);
+    for other in others.map(|pu| (closeness(pu), pu)) {
         if other.0 > worst.0 {
             worst = other;
         }

@@ -69,31 +69,64 @@ pub fn verdict(topology: &Topology, pu: u32, target: TargetId) -> ClosenessVerdi
     }
 }
 
-/// The same without the words, for whoever asks of every core.
+/// The same without the words.
 pub(crate) fn closeness(topology: &Topology, pu: u32, target: TargetId) -> Closeness {
-    match target {
-        TargetId::Node(node) => {
-            topology.node(node).map_or(Closeness::Unknown, |node| node_closeness(topology, pu, node))
-        }
-        TargetId::Gpu(pci) => topology.gpu_at(pci).map_or(Closeness::Unknown, |gpu| gpu_closeness(topology, pu, gpu)),
-    }
+    Surroundings::of(topology, target).map_or(Closeness::Unknown, |around| around.closeness(pu))
 }
 
-fn gpu_closeness(topology: &Topology, pu: u32, gpu: &Gpu) -> Closeness {
-    if gpu.locality.rung == Rung::Unknown {
-        return Closeness::Unknown;
+/// The PUs of each closeness to a target: worked out once, for whoever asks of every PU.
+pub(crate) struct Surroundings {
+    on_l3: IdSet,
+    on_node: IdSet,
+    on_package: IdSet,
+}
+
+impl Surroundings {
+    /// `None` where the platform does not say where the target is.
+    pub(crate) fn of(topology: &Topology, target: TargetId) -> Option<Self> {
+        match target {
+            TargetId::Node(node) => topology.node(node).map(|node| Self::of_node(topology, node)),
+            TargetId::Gpu(pci) => Self::of_gpu(topology, topology.gpu_at(pci)?),
+        }
     }
-    // What the cpuset has not got is as near as what it has: a verdict is about the machine.
-    let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
-    let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
-    if shares_l3(topology, pu, gpu, &nodes) {
-        Closeness::L3Local
-    } else if local.contains(pu) || nodes_of(topology, &nodes).any(|node| node.pus.contains(pu)) {
-        Closeness::NumaLocal
-    } else if same_package(topology, pu, &local, &nodes) {
-        Closeness::SamePackage
-    } else {
-        Closeness::Remote
+
+    fn of_node(topology: &Topology, node: &NumaNode) -> Self {
+        let packages = topology.packages.iter().filter(|package| package.nodes.contains(node.os_index));
+        Self {
+            on_l3: IdSet::default(),
+            on_node: node.pus.clone(),
+            on_package: IdSet::of_all(packages.map(|package| &package.pus)),
+        }
+    }
+
+    fn of_gpu(topology: &Topology, gpu: &Gpu) -> Option<Self> {
+        if gpu.locality.rung == Rung::Unknown {
+            return None;
+        }
+        // What the cpuset has not got is as near as what it has: a verdict is about the machine.
+        let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
+        let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
+        let around = IdSet::of_all(nodes_of(topology, &nodes).map(|node| &node.pus));
+
+        // An L3 tells more than the node only where the node has several.
+        let l3s = topology.l3s.iter().filter(|l3| !l3.pus.and(&around).is_empty()).count();
+        let own_l3 = gpu.locality.l3_pus.as_ref().filter(|_| l3s > 1);
+        let has = |p: &&Package| !p.pus.and(&local).is_empty() || !p.nodes.and(&nodes).is_empty();
+        Some(Self {
+            on_l3: own_l3.cloned().unwrap_or_default(),
+            on_node: local.or(&around),
+            on_package: IdSet::of_all(topology.packages.iter().filter(has).map(|package| &package.pus)),
+        })
+    }
+
+    /// How close a PU is.
+    pub(crate) fn closeness(&self, pu: u32) -> Closeness {
+        match () {
+            () if self.on_l3.contains(pu) => Closeness::L3Local,
+            () if self.on_node.contains(pu) => Closeness::NumaLocal,
+            () if self.on_package.contains(pu) => Closeness::SamePackage,
+            () => Closeness::Remote,
+        }
     }
 }
 
@@ -102,7 +135,7 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
     let local = gpu.locality.pus.or(&gpu.locality.outside_pus);
     let nodes = gpu.locality.nodes.or(&gpu.locality.outside_nodes);
     let near = if local.is_empty() { "no PU is local to it".to_owned() } else { format!("{local} are local to it") };
-    let closeness = gpu_closeness(topology, pu, gpu);
+    let closeness = closeness(topology, pu, TargetId::Gpu(gpu.pci));
     let reason = match closeness {
         Closeness::Unknown => source.clone(),
         Closeness::L3Local => format!("PU {pu} shares the GPU's L3 ({source})"),
@@ -118,41 +151,14 @@ fn gpu_verdict(topology: &Topology, pu: u32, gpu: &Gpu) -> ClosenessVerdict {
     ClosenessVerdict { closeness, reason }
 }
 
-/// An L3 tells more than the node only where the node has several.
-fn shares_l3(topology: &Topology, pu: u32, gpu: &Gpu, nodes: &IdSet) -> bool {
-    let around = IdSet::of_all(nodes_of(topology, nodes).map(|node| &node.pus));
-    let l3s = topology.l3s.iter().filter(|l3| !l3.pus.and(&around).is_empty()).count();
-    l3s > 1 && gpu.locality.l3_pus.as_ref().is_some_and(|l3| l3.contains(pu))
-}
-
 fn nodes_of<'t>(topology: &'t Topology, ids: &'t IdSet) -> impl Iterator<Item = &'t NumaNode> {
     topology.nodes.iter().filter(|node| ids.contains(node.os_index))
 }
 
-fn same_package(topology: &Topology, pu: u32, local: &IdSet, nodes: &IdSet) -> bool {
-    let has = |p: &Package| !p.pus.and(local).is_empty() || !p.nodes.and(nodes).is_empty();
-    topology.package_of(pu).is_some_and(has)
-}
-
-fn node_closeness(topology: &Topology, pu: u32, node: &NumaNode) -> Closeness {
-    if node.pus.contains(pu) {
-        Closeness::NumaLocal
-    } else if topology.package_of(pu).is_some_and(|package| package.nodes.contains(node.os_index)) {
-        Closeness::SamePackage
-    } else {
-        Closeness::Remote
-    }
-}
-
 fn node_verdict(topology: &Topology, pu: u32, node: u32) -> ClosenessVerdict {
-    let Some(found) = topology.node(node) else {
-        return ClosenessVerdict {
-            closeness: Closeness::Unknown,
-            reason: format!("this machine shows no NUMA node {node}"),
-        };
-    };
-    let closeness = node_closeness(topology, pu, found);
+    let closeness = closeness(topology, pu, TargetId::Node(node));
     let reason = match closeness {
+        Closeness::Unknown => format!("this machine shows no NUMA node {node}"),
         Closeness::NumaLocal => format!("PU {pu} is local to NUMA node {node}"),
         Closeness::SamePackage => format!("PU {pu} and NUMA node {node} are on one package"),
         _ => format!("PU {pu} is not local to NUMA node {node}, nor on its package"),

@@ -163,7 +163,9 @@ impl IdSet {
 
     /// The ids of all these sets.
     pub fn of_all(sets: impl IntoIterator<Item = impl Borrow<Self>>) -> Self {
-        sets.into_iter().fold(Self::default(), |all, set| all.or(set.borrow()))
+        let mut all = Self::default();
+        sets.into_iter().for_each(|set| all.extend(set.borrow().iter()));
+        all
     }
 
     /// Whether every id of this set is in `other`.

@@ -63,13 +63,13 @@ pub(crate) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<
     let mut names = line.variables.keys().chain(common.environment.keys());
     let is_intels = names.any(|name| name.starts_with("I_MPI_"));
     Ok(match (is_intels, bind_to) {
-        (true, _) => vec![intel_mpi::layout(common, line)?],
+        (true, _) => intel_mpi::layouts(common, line)?,
         (false, Some(bind_to)) => vec![mpich::layout(bind_to, map_by, common, line)?],
         // By default Intel MPI divides the CPUs among the ranks; MPICH leaves them unbound.
         (false, None) => {
             let free =
                 Layout::free(common.count.here(1)?).assuming("the mpiexec is MPICH's, which binds no rank by itself");
-            vec![free, intel_mpi::layout(common, line)?]
+            [vec![free], intel_mpi::layouts(common, line)?].concat()
         }
     })
 }

@@ -6,10 +6,12 @@
 
 use stats::IdSet;
 use topo::model::Gpu;
+use topo::visibility::Visible;
 
 use crate::dialect::Starter;
 use crate::error::LineError;
 use crate::facts::{LauncherFacts, OF_ANY, Sensed, SharedPus};
+use crate::gpus;
 use crate::grammar::{Grammar, Style};
 use crate::interface::Interface;
 use crate::launch_size::LaunchSize;
@@ -98,7 +100,7 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
         match one.name {
             "nproc-per-node" | "nproc_per_node" => {
                 workers.count = match value {
-                    "gpu" | "auto" => process.topology.gpus.len().max(1),
+                    "gpu" | "auto" => shown(process).len().max(1),
                     value if is_unknown(value) || value.starts_with('$') => {
                         return Err(LineError::NotSaid(format!(
                             "how many workers {option} {value} starts does not follow from the line: write a number"
@@ -117,6 +119,11 @@ pub(crate) fn apply(process: &mut Process<'_>, words: &[&str]) -> Result<(), Lin
     Ok(())
 }
 
+/// The GPUs that workers count along by LOCAL_RANK: those that are shown where torchrun starts; none where they are not known.
+pub(crate) fn shown(process: &Process<'_>) -> Vec<Visible> {
+    gpus::usable(process, None).devices.unwrap_or_default()
+}
+
 /// The process of one worker, before its program is followed.
 pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -> Result<Process<'t>, LineError> {
     let mut process = Process { workers: None, shares_own_pus: true, ..parent.clone() };
@@ -131,7 +138,7 @@ pub(crate) fn worker<'t>(workers: &Workers, parent: &Process<'t>, rank: usize) -
         process.give(name, value);
     }
     if let Some(binding) = &workers.binding {
-        let gpu = process.topology.gpus.get(rank);
+        let gpu = shown(parent).get(rank).and_then(|gpu| process.topology.gpu_at(gpu.pci?));
         match gpu.map(|gpu| bound(binding, &JobMachine::of(process.topology), gpu, rank)) {
             Some(pus) => process.bind(pus?),
             None => process.pus = Err(format!("--numa-binding needs a GPU {rank}, which this machine does not have")),

@@ -293,13 +293,14 @@ fn numbers(first: &str, last: &str) -> Option<Vec<String>> {
     (last.checked_sub(first)? < 10_000).then(|| (first..=last).map(|number| number.to_string()).collect())
 }
 
-/// A home directory is not known here.
+/// The home directory of who asks; another user's is not known.
 fn tilde(word: &Word) -> Word {
     let mut word = word.clone();
     if let Some(Piece::Text { text, quoted: false }) = word.first_mut()
         && text.starts_with('~')
     {
-        text.replace_range(..1, &UNKNOWN.to_string());
+        let own = std::env::var("HOME").ok().filter(|_| text == "~" || text.starts_with("~/"));
+        text.replace_range(..1, &own.unwrap_or_else(|| UNKNOWN.to_string()));
     }
     word
 }

@@ -14,6 +14,7 @@
 //! * `messages`  messages between tasks, on one node and on two;
 //! * `refusals`  launches and lists that cannot become one run;
 //! * `faults`    a rank that is killed, and signals;
+//! * `printed_lines` the lines that `place` prints and those of the pages;
 //! * `gres_conf` which cores Slurm counts as near to a GPU;
 //! * `exec`      programs put in their places, and everything that passes through to them.
 //! * `trial`     an allocation in which steps are started in turns;
@@ -42,6 +43,7 @@ mod lab;
 mod laplace;
 mod messages;
 mod mpi;
+mod printed_lines;
 mod ranks;
 mod refusals;
 mod replay;

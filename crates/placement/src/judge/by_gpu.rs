@@ -6,7 +6,7 @@ use stats::{IdSet, PciAddress};
 use topo::Topology;
 
 use super::Observed;
-use crate::verdict::closeness;
+use crate::verdict::Surroundings;
 use crate::{Closeness, TargetId};
 
 /// How close each PU of the machine is to each GPU that a rank has: thousands of ranks ask the same.
@@ -17,8 +17,9 @@ impl ByGpu {
         let mut by_gpu = BTreeMap::new();
         for pci in ranks.iter().flat_map(|rank| rank.gpus.iter().flatten()).filter_map(|gpu| gpu.pci) {
             by_gpu.entry(pci).or_insert_with(|| {
-                let pus = topology.pus.iter().map(|pu| pu.os_index);
-                pus.map(|pu| (pu, closeness(topology, pu, TargetId::Gpu(pci)))).collect()
+                let around = Surroundings::of(topology, TargetId::Gpu(pci));
+                let closeness = |pu| around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pu));
+                topology.pus.iter().map(|pu| (pu.os_index, closeness(pu.os_index))).collect()
             });
         }
         Self(by_gpu)

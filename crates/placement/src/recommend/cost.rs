@@ -4,7 +4,7 @@
 //! closeness; and of plans that are equal in these, by the ranks away from the GPU's local PUs, then by the firmware's distances. Each of these has a field
 //! that no sum over a node's ranks ([`super::MOST_RANKS`]) overflows, so that sums compare as the list of them would.
 
-use super::domain::distance_to;
+use super::domain::Origin;
 use super::pool::Pool;
 use crate::default_pu::local_pus;
 use crate::{Closeness, TargetId};
@@ -24,13 +24,14 @@ const FARTHEST: u64 = 0xffff;
 /// The distance of each core of the pool from a target.
 pub(super) fn costs(pool: &Pool<'_>, target: TargetId) -> Vec<Cost> {
     let Some(local) = local_pus(pool.topology, target) else { return vec![0; pool.cores.len()] };
+    let origin = Origin::of(pool.topology, target);
     // Verdicts are of nodes and L3s: cores that agree in these and in being local agree in all.
     let mut known = std::collections::BTreeMap::new();
     (0..pool.cores.len())
         .map(|core| {
             let is_local = pool.core(core).iter().any(|pu| local.contains(pu));
             let key = (pool.cores[core].node, pool.cores[core].l3, pool.package(core), is_local);
-            *known.entry(key).or_insert_with(|| cost(pool, target, core))
+            *known.entry(key).or_insert_with(|| cost(pool, &origin, core))
         })
         .collect()
 }
@@ -40,8 +41,8 @@ pub(super) fn by_closeness(cost: Cost) -> Cost {
     cost / RUNG * RUNG
 }
 
-fn cost(pool: &Pool<'_>, target: TargetId, core: usize) -> Cost {
-    let (is_outside, closeness, distance) = distance_to(pool, target, core);
+fn cost(pool: &Pool<'_>, origin: &Origin, core: usize) -> Cost {
+    let (is_outside, closeness, distance) = origin.distance_to(pool, core);
     if closeness == Closeness::Unknown {
         return 0;
     }

@@ -8,7 +8,7 @@ use topo::model::Topology;
 use super::pool::Pool;
 use crate::check_node::distance;
 use crate::default_pu::local_pus;
-use crate::verdict::closeness;
+use crate::verdict::Surroundings;
 use crate::{Closeness, TargetId};
 
 /// Why these cores.
@@ -65,7 +65,8 @@ pub(super) fn near(pool: &Pool<'_>, target: TargetId) -> Domain {
     if !cores.is_empty() {
         return Domain { cores, basis: Basis::Local { local } };
     }
-    let node = pool.nodes().into_iter().min_by_key(|node| distance_of_node(pool, target, *node)).flatten();
+    let origin = Origin::of(pool.topology, target);
+    let node = pool.nodes().into_iter().min_by_key(|node| origin.distance_of_node(pool, *node)).flatten();
     let basis = if local.is_empty() { Basis::NoLocal { node } } else { Basis::Taken { local, node } };
     Domain { cores: pool.on(node), basis }
 }
@@ -77,32 +78,45 @@ pub(super) fn far(pool: &Pool<'_>, target: TargetId) -> Domain {
     let nodes = pool.nodes();
     let own = near.cores.first().and_then(|core| nodes.iter().position(|node| *node == pool.cores[*core].node));
     let Some(own) = own else { return near };
-    let farthest = nodes.iter().map(|node| distance_of_node(pool, target, *node)).max();
+    let origin = Origin::of(pool.topology, target);
+    let farthest = nodes.iter().map(|node| origin.distance_of_node(pool, *node)).max();
     let half_way = |at: &usize| (at + nodes.len() - own).abs_diff(nodes.len() + nodes.len() / 2) % nodes.len();
     let candidates =
-        (0..nodes.len()).filter(|at| *at != own && Some(distance_of_node(pool, target, nodes[*at])) == farthest);
+        (0..nodes.len()).filter(|at| *at != own && Some(origin.distance_of_node(pool, nodes[*at])) == farthest);
     match candidates.min_by_key(half_way) {
         Some(at) => Domain { cores: pool.on(nodes[at]), basis: Basis::Farthest { node: nodes[at] } },
         None => near,
     }
 }
 
-/// How far a core is from a target: outside its local PUs or not, then what a verdict says of it, then the firmware's distance between
-/// their nodes.
-pub(super) fn distance_to(pool: &Pool<'_>, target: TargetId, core: usize) -> TargetDistance {
-    let local = local_pus(pool.topology, target).unwrap_or_default();
-    let outside = !pool.core(core).iter().any(|pu| local.contains(pu));
-    let closeness = closeness(pool.topology, pool.first(core), target);
-    let from = nodes_of(pool.topology, target);
-    let own = pool.cores[core].node;
-    let between = own.and_then(|own| from.iter().filter_map(|from| distance(pool.topology, from, own)).min());
-    (outside, closeness, between.unwrap_or(u64::MAX))
+/// Where a target is, for the distances of many cores.
+pub(super) struct Origin {
+    local: IdSet,
+    around: Option<Surroundings>,
+    nodes: IdSet,
 }
 
-/// The same of a node's first core.
-fn distance_of_node(pool: &Pool<'_>, target: TargetId, node: Option<u32>) -> Option<TargetDistance> {
-    let first = pool.cores.iter().position(|core| core.node == node)?;
-    Some(distance_to(pool, target, first))
+impl Origin {
+    pub(super) fn of(topology: &Topology, target: TargetId) -> Self {
+        let local = local_pus(topology, target).unwrap_or_default();
+        Self { local, around: Surroundings::of(topology, target), nodes: nodes_of(topology, target) }
+    }
+
+    /// How far a core is: outside the target's local PUs or not, then what a verdict says of it, then the firmware's distance between
+    /// their nodes.
+    pub(super) fn distance_to(&self, pool: &Pool<'_>, core: usize) -> TargetDistance {
+        let outside = !pool.core(core).iter().any(|pu| self.local.contains(pu));
+        let closeness = self.around.as_ref().map_or(Closeness::Unknown, |around| around.closeness(pool.first(core)));
+        let own = pool.cores[core].node;
+        let between = own.and_then(|own| self.nodes.iter().filter_map(|from| distance(pool.topology, from, own)).min());
+        (outside, closeness, between.unwrap_or(u64::MAX))
+    }
+
+    /// The same of a node's first core.
+    fn distance_of_node(&self, pool: &Pool<'_>, node: Option<u32>) -> Option<TargetDistance> {
+        let first = pool.cores.iter().position(|core| core.node == node)?;
+        Some(self.distance_to(pool, first))
+    }
 }
 
 /// The nodes a target is at.

@@ -15,6 +15,8 @@ use crate::value::{ids, wrong};
 
 /// The condition of every layout here.
 const INTEL_MPI: &str = "the mpiexec is Intel MPI's (2021.18 or later), which pins each rank";
+/// The condition of what only releases before take.
+const OLDER: &str = "the mpiexec is Intel MPI's of 2021.13 or before, which takes such masks";
 
 /// The variables, whoever gives them.
 struct Variables<'l>(&'l Common<'l>, &'l LaunchLine<'l>);
@@ -29,23 +31,29 @@ impl Variables<'_> {
 ///
 /// # Errors
 /// [`LineError`]: Intel MPI would refuse a value.
-pub(super) fn layout(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Layout, LineError> {
+pub(super) fn layouts(common: &Common<'_>, line: &LaunchLine<'_>) -> Result<Vec<Layout>, LineError> {
     let (variables, machine) = (Variables(common, line), line.machine);
     let list = variables.get("I_MPI_PIN_PROCESSOR_LIST");
     let ranks = common.count.here(list.map_or(1, |list| numbers(list).map_or(1, |numbers| numbers.len())))?;
     if matches!(variables.get("I_MPI_PIN"), Some("0" | "off" | "no" | "disable")) {
-        return Ok(Layout::free(ranks).assuming(INTEL_MPI));
+        return Ok(vec![Layout::free(ranks).assuming(INTEL_MPI)]);
     }
     let open = ["I_MPI_PIN_ORDER", "I_MPI_PIN_CELL", "I_MPI_PIN_PROCESSOR_EXCLUDE_LIST"];
-    let layout = if let Some(name) = open.into_iter().find(|name| variables.get(name).is_some()) {
+    // Seen in each pair of lines with one of these orders and without: bunch, the default, and range leave ranks where they are.
+    let is_default = |name: &str, value: &str| name == "I_MPI_PIN_ORDER" && matches!(value, "bunch" | "range");
+    let is_open = |name: &&str| variables.get(name).is_some_and(|value| !is_default(name, value));
+    let layout = if let Some(name) = open.into_iter().find(is_open) {
         not_followed(name, variables.get(name).unwrap_or_default(), ranks)
     } else if let Some(list) = list {
         processors(list, machine, ranks)
     } else {
         let domain = variables.get("I_MPI_PIN_DOMAIN").unwrap_or("auto");
-        domains(domain, variables.get("OMP_NUM_THREADS"), machine, ranks)?
+        match masks_of(domain) {
+            Some(masks) => return of_masks(masks, domain, machine, ranks),
+            None => domains(domain, variables.get("OMP_NUM_THREADS"), machine, ranks),
+        }
     };
-    Ok(layout.assuming(INTEL_MPI))
+    Ok(vec![layout.assuming(INTEL_MPI)])
 }
 
 /// A variable whose value says what is not read here.
@@ -73,12 +81,9 @@ fn processors(list: &str, machine: &JobMachine<'_>, ranks: usize) -> Layout {
     if is_clear { Layout::lists(&lists, ranks) } else { not_followed(NAME, list, ranks) }
 }
 
-/// `I_MPI_PIN_DOMAIN`: masks, parts of the machine, or a number of CPUs.
-fn domains(domain: &str, threads: Option<&str>, machine: &JobMachine<'_>, ranks: usize) -> Result<Layout, LineError> {
+/// `I_MPI_PIN_DOMAIN`: parts of the machine, or a number of CPUs.
+fn domains(domain: &str, threads: Option<&str>, machine: &JobMachine<'_>, ranks: usize) -> Layout {
     const NAME: &str = "I_MPI_PIN_DOMAIN";
-    if let Some(masks) = domain.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
-        return of_masks(masks, domain, machine, ranks);
-    }
     let named = |part: Part| of_parts(&machine.parts(part), machine, ranks);
     let wide = |cpus: &str| cpus.parse().ok().and_then(|cpus| of_size(cpus, machine, ranks));
     let lists = match domain {
@@ -88,34 +93,42 @@ fn domains(domain: &str, threads: Option<&str>, machine: &JobMachine<'_>, ranks:
         "numa" if machine.has_nodes_without_cpus() => None,
         "numa" => named(Part::Numa),
         "core" => named(Part::Core),
-        "node" => return Ok(Layout::free(ranks)),
+        "node" => return Layout::free(ranks),
         "omp" => match threads {
             Some(threads) => wide(threads),
             None => None,
         },
         cpus => wide(cpus),
     };
-    Ok(lists.map_or_else(|| not_followed(NAME, domain, ranks), |lists| Layout::lists(&lists, ranks)))
+    lists.map_or_else(|| not_followed(NAME, domain, ranks), |lists| Layout::lists(&lists, ranks))
 }
 
-/// `[0x3,0xc]`: a mask for each rank.
-fn of_masks(masks: &str, domain: &str, machine: &JobMachine<'_>, ranks: usize) -> Result<Layout, LineError> {
+/// The masks of `[0x3,0xc]`.
+fn masks_of(domain: &str) -> Option<&str> {
+    domain.strip_prefix('[')?.strip_suffix(']')
+}
+
+/// `[0x3,0xc]`: a mask for each rank. Releases from 2021.18 on refuse masks without 0x, or another number of them, and pin as without the option;
+/// 2021.9 and 2021.13 take what there is, again from the first one.
+fn of_masks(masks: &str, domain: &str, machine: &JobMachine<'_>, ranks: usize) -> Result<Vec<Layout>, LineError> {
     const NAME: &str = "I_MPI_PIN_DOMAIN";
     let mask =
         |text: &str| parse_mask(text.trim()).ok_or_else(|| wrong(NAME, domain, "write hexadecimal masks: [0x3,0xc]"));
     let lists = masks.split(',').map(mask).collect::<Result<Vec<IdSet>, LineError>>()?;
-    let why = if lists.len() != ranks {
-        format!("Intel MPI 2021.18 refuses {NAME}={domain} for {ranks} ranks and pins by default: write a mask a rank")
-    } else if masks.split(',').any(|text| !text.trim().starts_with("0x")) {
-        format!(
-            "Intel MPI 2021.18 refuses {NAME}={domain} and pins by default, 2021.13 takes it: write masks with 0x ([0x3,0xc])"
-        )
-    } else if lists.iter().any(|pus| !pus.is_subset(&machine.pus)) {
-        format!("{NAME}={domain} names PUs that this machine does not have, or not for this job")
-    } else {
-        return Ok(Layout::lists(&lists, ranks));
+    if lists.iter().any(|pus| !pus.is_subset(&machine.pus)) {
+        let why = format!("{NAME}={domain} names PUs that this machine does not have, or not for this job");
+        return Ok(vec![Layout::unknown(ranks, &why).assuming(INTEL_MPI)]);
+    }
+
+    let remedy = match () {
+        () if lists.len() != ranks => "write one mask for each rank",
+        () if masks.split(',').any(|text| !text.trim().starts_with("0x")) => "write masks with 0x: [0x3,0xc]",
+        () => return Ok(vec![Layout::lists(&lists, ranks).assuming(INTEL_MPI)]),
     };
-    Ok(Layout::unknown(ranks, &why))
+    let by_default = shares(machine, ranks)
+        .map_or_else(|| not_followed(NAME, domain, ranks), |lists| Layout::lists(&lists, ranks))
+        .assuming(format!("{INTEL_MPI} but refuses {NAME}={domain} ({remedy})"));
+    Ok(vec![by_default, Layout::lists(&lists, ranks).assuming(OLDER)])
 }
 
 /// Each rank's share of the cores; `None` where they do not divide evenly among the machine's parts.

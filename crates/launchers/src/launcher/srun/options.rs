@@ -79,6 +79,8 @@ struct Said<'l> {
     threads_per_core: Option<usize>,
     /// Whether CPUs may have several tasks: `--overcommit`.
     overcommits: bool,
+    /// Whether the job has the cores that the site keeps from others: `--core-spec=0`.
+    has_all_cores: bool,
     /// Whether the step gets no more than its tasks need: `-c`, `--exact`, `--exclusive`.
     is_exact: bool,
     tasks_per_core: Option<usize>,
@@ -104,6 +106,12 @@ pub(super) fn read<'l>(line: &LaunchLine<'l>) -> Result<Options<'l>, LineError> 
     }
     for one in &given {
         said.option(one)?;
+    }
+    if said.has_all_cores && !JobMachine::online(topology).pus.is_subset(&machine.pus) {
+        return Err(LineError::NotSaid(
+            "--core-spec=0 asks for cores that are kept from the job in which this machine was read, where the site allows it: read the machine in such a job"
+                .to_owned(),
+        ));
     }
     let units = site.nodes.as_ref().map(|nodes| nodes.of_machine(machine)).transpose()?;
     let mut notes = Vec::new();
@@ -207,6 +215,13 @@ impl<'l> Said<'l> {
             "mem-bind" | "mem_bind" => self.mem_bind = Some(value),
             "m" | "distribution" => self.distribution = Some(value),
             "hint" => self.hint = self.hint.or(hint(value)),
+            "S" | "core-spec" if value != "0" => {
+                return Err(LineError::NotSaid(format!(
+                    "{option} {value} keeps cores from the job, and Slurm chooses which: run numabench check inside of the launch"
+                )));
+            }
+            // All cores, also those that a site keeps from jobs otherwise.
+            "S" | "core-spec" => self.has_all_cores = true,
             "ntasks-per-core" => self.tasks_per_core = Some(one.count()?),
             "ntasks-per-socket" => self.tasks_per_socket = Some(one.count()?),
             "threads-per-core" => {
