@@ -12,6 +12,9 @@ pub enum CheckError {
     /// This machine, or the saved one.
     #[error(transparent)]
     Machine(#[from] MachineError),
+    /// The texts that describe the saved machine do not say enough.
+    #[error(transparent)]
+    Unsaid(#[from] topo::model::UnsaidError),
     /// The launch line cannot be judged.
     #[error(transparent)]
     Line(#[from] LineError),

@@ -57,6 +57,7 @@ impl Group {
     /// # Errors
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
+        machine.judged_by().source.require_cores()?;
         let launched = line::read_at(line, machine.judged_by(), site)?;
         let topology = machine.judged_by();
         let mut known = Vec::new();

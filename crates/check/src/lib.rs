@@ -63,7 +63,7 @@ pub enum Looked {
 /// # Errors
 /// [`CheckError`]: a machine, a process or the line cannot be read, or the ranks cannot meet.
 pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
-    let machine = Machine::read(asked.input.as_deref())?;
+    let machine = Machine::read(&asked.input)?;
     let met = match &asked.whom {
         Whom::Line(line, site) => GroupMeeting::alone(Group::of_line(line, site, &machine)?),
         Whom::Processes(pids) => GroupMeeting::alone(Group::of_processes(pids, &machine)?),

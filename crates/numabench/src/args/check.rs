@@ -38,9 +38,10 @@ pub struct Check {
     /// anything is sent; one that names another is a finding (exit code 5)
     #[arg(long, conflicts_with = "bandwidth")]
     pub nic: bool,
-    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether the placement seen here would be right there
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
+    /// Judge by a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`; or texts, as `topo --input` takes them) whether the
+    /// placement seen here would be right there
+    #[arg(long, value_name = "FILE")]
+    pub input: Vec<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), conflicts_with = "pid")]
     pub rank: Option<usize>,

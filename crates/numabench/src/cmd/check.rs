@@ -69,7 +69,7 @@ fn asked(args: &Check) -> Result<CheckRequest, Fault> {
         None => Whom::Processes(args.pid.clone()),
     };
     // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
-    let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
+    let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_empty();
     let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
     Ok(CheckRequest { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
 }
