@@ -66,6 +66,7 @@ pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
     let machine = Machine::read(&asked.input)?;
     let met = match &asked.whom {
         Whom::Line(line, site) => GroupMeeting::alone(Group::of_line(line, site, &machine)?),
+        Whom::Printed(text, line) => GroupMeeting::alone(Group::of_printed(text, line.as_ref(), &machine)?),
         Whom::Processes(pids) => GroupMeeting::alone(Group::of_processes(pids, &machine)?),
         Whom::GpuUsers => GroupMeeting::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,

@@ -26,6 +26,8 @@ pub enum Whom {
     Launch(Launch),
     /// The ranks that this line would start; it is not run. With what is known of the site.
     Line(String, SlurmFiles),
+    /// The ranks of which a launcher printed this; with the line that started them, which says their GPUs.
+    Printed(String, Option<(String, SlurmFiles)>),
     /// The running processes of these numbers.
     Processes(Vec<u32>),
     /// All processes here that use a GPU.

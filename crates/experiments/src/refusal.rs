@@ -59,6 +59,7 @@ impl From<CheckError> for Fault {
     fn from(error: CheckError) -> Self {
         let exit = match &error {
             CheckError::Machine(MachineError::Saved(_)) | CheckError::Process(_) => Exit::Usage,
+            CheckError::Printed(_) | CheckError::OtherCount { .. } => Exit::Usage,
             CheckError::Machine(MachineError::Here(_)) | CheckError::Itself(_) => Exit::NoResult,
             CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) | CheckError::Unsaid(_) => Exit::Undecided,
             CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => Exit::Usage,

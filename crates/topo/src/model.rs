@@ -65,7 +65,6 @@ pub enum TopologySource {
         path: String,
     },
     /// Texts that other tools printed.
-    #[schemars(extend("since" = "1.3"))]
     Texts {
         /// The paths as given.
         paths: Vec<String>,
