@@ -2,7 +2,7 @@
 //!
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
-//! it is said that none is known. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
+//! it is said that none is known. The figures of `check --bandwidth` are held against the same ones, by the link that it read too. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,7 @@ use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
 use stats::units::{counted, duration_range, range as range_of};
 
+use crate::gate::Checked;
 use crate::reference::{Reference, plain_name, usual_causes};
 use crate::reference_fits::MARGIN;
 
@@ -35,12 +36,71 @@ pub fn answer(document: &ImportedDocument, references: &[Reference]) -> Vec<Stri
             return vec![format!("No figure known to hold these against: the output is of several models ({names}).")];
         }
     };
-    let own: Vec<&Reference> = references.iter().filter(|one| plain_name(&one.gpu) == plain_name(model)).collect();
+    answer_of(&GpuModel { name: model, link: None }, by_way(document), references, &document.program)
+}
+
+/// The same of what `check --bandwidth` measured, a model of GPU after the other.
+pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<String> {
+    if checked.simulated.is_some() {
+        return Vec::new();
+    }
+    let mut models: BTreeMap<(&str, Option<&str>), BTreeMap<Way, Figures<'_>>> = BTreeMap::new();
+    for figure in &checked.figures {
+        let class = &figure.class;
+        let Some((way, bytes)) = checked_way(&figure.case) else { continue };
+        let kept = Figure { gpu: &figure.device, value: figure.bytes_per_s, bytes: Some(bytes), is_time: false };
+        let ways = models.entry((&class.gpu, class.best_link.as_deref())).or_default();
+        ways.entry(way).or_default().push(kept);
+    }
+    let one = |((name, link), ways)| answer_of(&GpuModel { name, link }, ways, references, "numabench");
+    models.into_iter().flat_map(one).collect()
+}
+
+/// The way and size of a case of `check --bandwidth`: `alone/pinned/h2d/67108864`, with `within` or `one-way` behind copies between GPUs.
+fn checked_way(case: &str) -> Option<(Way, u64)> {
+    let parts: Vec<&str> = case.split('/').collect();
+    let ["alone", memory, direction, bytes, rest @ ..] = &parts[..] else { return None };
+    let (what, memory) = match (*direction, rest) {
+        ("h2d", []) => ("h2d", *memory),
+        ("d2h", []) => ("d2h", *memory),
+        ("d2d", ["within"]) => ("local", "device"),
+        ("d2d", ["one-way"]) => ("peer", "device"),
+        _ => return None,
+    };
+    let memory = match memory {
+        "pinned" | "pinned-driver" => "pinned",
+        "pageable" => "pageable",
+        "device" => "device",
+        _ => return None,
+    };
+    Some((Way { what, by: "ce", memory }, bytes.parse().ok()?))
+}
+
+/// A model of GPU; its link to the host where that is known.
+struct GpuModel<'m> {
+    name: &'m str,
+    link: Option<&'m str>,
+}
+
+/// The answer for the GPUs of one model.
+fn answer_of(
+    model: &GpuModel<'_>,
+    ways: BTreeMap<Way, Figures<'_>>,
+    references: &[Reference],
+    program: &str,
+) -> Vec<String> {
+    let has_link = |one: &&Reference| {
+        let is_to_host = !matches!(&one.what[..], "local" | "peer");
+        model.link.is_none() || one.link.is_none() || !is_to_host || one.link.as_deref() == model.link
+    };
+    let own = references.iter().filter(|one| plain_name(&one.gpu) == plain_name(model.name));
+    let own: Vec<&Reference> = own.filter(has_link).collect();
+    let model = model.name;
     let (mut low, mut lines) = (Vec::new(), Vec::new());
-    for (way, cases) in by_way(document) {
-        let Some(found) = best(&own, &way, &cases, &document.program) else { continue };
+    for (way, figures) in ways {
+        let Some(found) = best(&own, &way, &figures, program) else { continue };
         let is_time = found.is_time;
-        let values: Vec<f64> = best_of_each_gpu(&cases, is_time);
+        let values: Vec<f64> = best_of_each_gpu(&figures, is_time);
         let (least, most) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
         let shortfall = if is_time { most / found.range.1 - 1.0 } else { 1.0 - least / found.range.0 };
         if shortfall > MARGIN {
@@ -118,19 +178,30 @@ fn is_amd_gpu(name: &str) -> bool {
     ["Instinct", "Radeon", "Vega"].iter().any(|word| name.contains(word))
 }
 
-/// The measured cases of one kind of figure, each with the GPU that it is of.
-type CasesOfGpus<'d> = Vec<(&'d str, &'d ImportedCase)>;
+/// A figure that is held against reference figures.
+struct Figure<'d> {
+    /// The GPU that it is of, or what stands for it.
+    gpu: &'d str,
+    value: f64,
+    bytes: Option<u64>,
+    is_time: bool,
+}
+
+/// The figures of one way.
+type Figures<'d> = Vec<Figure<'d>>;
 
 /// The measured cases by what they measured.
-fn by_way(document: &ImportedDocument) -> BTreeMap<Way, CasesOfGpus<'_>> {
-    let mut ways: BTreeMap<Way, CasesOfGpus<'_>> = BTreeMap::new();
+fn by_way(document: &ImportedDocument) -> BTreeMap<Way, Figures<'_>> {
+    let mut ways: BTreeMap<Way, Figures<'_>> = BTreeMap::new();
     for case in document.cases.iter().filter(|case| case.status == ImportedStatus::Measured) {
         let way = nvbandwidth(case)
             .or_else(|| bandwidth_test(case))
             .or_else(|| p2p_matrix(case))
             .or_else(|| rocm_bandwidth_test(case));
-        if let Some((way, gpu)) = way.filter(|_| case.bytes.is_none_or(|bytes| bytes >= LARGE)) {
-            ways.entry(way).or_default().push((gpu, case));
+        let is_large = case.bytes.is_none_or(|bytes| bytes >= LARGE);
+        if let (Some((way, gpu)), Some(value), true) = (way, case.value, is_large) {
+            let is_time = case.unit == ImportedUnit::Ns;
+            ways.entry(way).or_default().push(Figure { gpu, value, bytes: case.bytes, is_time });
         }
     }
     ways
@@ -194,10 +265,10 @@ fn rocm_bandwidth_test(case: &ImportedCase) -> Option<(Way, &str)> {
 
 /// The figure that these cases are held against: of near memory before one that does not tell, then of the same program, which copies alike, then of the narrowest
 /// sizes, then by whose it is.
-fn best<'r>(own: &[&'r Reference], way: &Way, cases: &CasesOfGpus<'_>, program: &str) -> Option<&'r Reference> {
-    let is_time = cases.iter().any(|(_, case)| case.unit == ImportedUnit::Ns);
+fn best<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &str) -> Option<&'r Reference> {
+    let is_time = figures.iter().any(|figure| figure.is_time);
     let has_size = |one: &Reference| {
-        let bytes = cases.iter().filter_map(|(_, case)| case.bytes).max();
+        let bytes = figures.iter().filter_map(|figure| figure.bytes).max();
         // A program that does not say its size has its own default, which is large.
         one.sizes.as_ref().is_none_or(|sizes| bytes.is_none_or(|bytes| sizes.contains(&bytes)))
     };
@@ -213,12 +284,11 @@ fn best<'r>(own: &[&'r Reference], way: &Way, cases: &CasesOfGpus<'_>, program: 
 }
 
 /// The best figure of each GPU.
-fn best_of_each_gpu(cases: &CasesOfGpus<'_>, is_time: bool) -> Vec<f64> {
+fn best_of_each_gpu(figures: &[Figure<'_>], is_time: bool) -> Vec<f64> {
     let mut of_gpu: BTreeMap<&str, f64> = BTreeMap::new();
-    for (gpu, case) in cases {
-        let Some(value) = case.value else { continue };
-        let kept = of_gpu.entry(gpu).or_insert(value);
-        *kept = if is_time { kept.min(value) } else { kept.max(value) };
+    for Figure { gpu, value, .. } in figures {
+        let kept = of_gpu.entry(gpu).or_insert(*value);
+        *kept = if is_time { kept.min(*value) } else { kept.max(*value) };
     }
     of_gpu.into_values().collect()
 }
@@ -237,7 +307,7 @@ mod tests {
         P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | far | 3.7-3.8 GB/s | 15.8 | report | - | a | 2026 | b\n\
         MI210 | PCIe 4 x16 | pinned | h2d | ce | - | - | 28-28 GB/s | 31.5 | report | - | a | 2026 | b\n";
 
-    fn answer_of(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let about = About {
             tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
             argv: Vec::new(),
@@ -257,25 +327,25 @@ mod tests {
 
     #[test]
     fn a_rate_in_the_range_is_normal_and_one_below_it_is_low_with_its_causes() -> Outcome {
-        let normal = answer_of(Program::Nvbandwidth, &nvbandwidth("H200", 55.3))?;
+        let normal = answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 55.3))?;
         assert_eq!(normal[0], "Normal for NVIDIA H200: 1 kind of figure held against figures of others.");
         assert!(normal[1].contains("known for H200 on PCIe 5 x16: 55.0"), "{normal:?}");
-        let low = answer_of(Program::Nvbandwidth, &nvbandwidth("H200", 27.5))?;
+        let low = answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 27.5))?;
         assert_eq!(low[0], "Low for NVIDIA H200: H2D by copy engine is 50 % below what others have.");
         assert!(low[1].contains("Usual causes: the link's width and generation"), "{low:?}");
         // Three per cent are what machines differ by.
-        assert!(answer_of(Program::Nvbandwidth, &nvbandwidth("H200", 53.5))?[0].starts_with("Normal"));
-        assert!(answer_of(Program::Nvbandwidth, &nvbandwidth("H200", 53.0))?[0].starts_with("Low"));
+        assert!(answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 53.5))?[0].starts_with("Normal"));
+        assert!(answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 53.0))?[0].starts_with("Low"));
         Ok(())
     }
 
     #[test]
     fn another_gpu_has_no_figure_and_is_not_taken_for_one_with_a_longer_name() -> Outcome {
-        let unknown = answer_of(Program::Nvbandwidth, &nvbandwidth("H20", 55.3))?;
+        let unknown = answer_to(Program::Nvbandwidth, &nvbandwidth("H20", 55.3))?;
         assert_eq!(unknown.len(), 1);
         assert!(unknown[0].starts_with("No figure known to hold these against: "), "{unknown:?}");
         let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
-        let nameless = answer_of(Program::Stream, stream)?;
+        let nameless = answer_to(Program::Stream, stream)?;
         assert_eq!(nameless, ["No figure known to hold these against: the output names no GPU."]);
         Ok(())
     }
@@ -287,8 +357,8 @@ mod tests {
                 "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: Tesla P100-PCIE-16GB\n Quick Mode\n\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth(MB/s)\n   33554432\t\t\t{rate:.1}\n\nResult = PASS\n"
             )
         };
-        assert!(answer_of(Program::BandwidthTest, &text(12150.7))?[0].starts_with("Normal for Tesla P100-PCIE-16GB"));
-        assert!(answer_of(Program::BandwidthTest, &text(3783.4))?[0].starts_with("Low for Tesla P100-PCIE-16GB: H2D"));
+        assert!(answer_to(Program::BandwidthTest, &text(12150.7))?[0].starts_with("Normal for Tesla P100-PCIE-16GB"));
+        assert!(answer_to(Program::BandwidthTest, &text(3783.4))?[0].starts_with("Low for Tesla P100-PCIE-16GB: H2D"));
         Ok(())
     }
 
@@ -300,16 +370,34 @@ mod tests {
         let references = parse(&both)?;
         let own: Vec<&Reference> = references.iter().filter(|one| one.gpu == "H200").collect();
         let way = Way { what: "h2d", by: "ce", memory: "pinned" };
-        let of = |program: &str| best(&own, &way, &Vec::new(), program).map(|one| one.source.clone());
+        let of = |program: &str| best(&own, &way, &[], program).map(|one| one.source.clone());
         assert_eq!(of("nvbandwidth").as_deref(), Some("nvbandwidth 0.8"));
         assert_eq!(of("another").as_deref(), Some("a"));
         Ok(())
     }
 
     #[test]
+    fn a_case_of_the_check_is_held_by_its_way_and_its_link() -> Outcome {
+        let h2d = || Way { what: "h2d", by: "ce", memory: "pinned" };
+        assert_eq!(checked_way("alone/pinned/h2d/536870912"), Some((h2d(), 512 << 20)));
+        assert_eq!(checked_way("alone/device/d2d/1048576/within").map(|(way, _)| way.what), Some("local"));
+        assert_eq!(checked_way("at-once/pinned/h2d/1048576"), None);
+        let references = parse(FIGURES)?;
+        let answer = |link: &str, rate: f64| {
+            let figure = Figure { gpu: "GPU 0", value: rate, bytes: Some(512 << 20), is_time: false };
+            let model = GpuModel { name: "NVIDIA H200", link: Some(link) };
+            answer_of(&model, [(h2d(), vec![figure])].into_iter().collect(), &references, "numabench")
+        };
+        assert!(answer("PCIe 5 x16", 40e9)[0].starts_with("Low for NVIDIA H200: H2D"));
+        assert!(answer("PCIe 5 x16", 55e9)[0].starts_with("Normal for NVIDIA H200"));
+        assert!(answer("PCIe 4 x16", 25e9)[0].starts_with("No figure known"), "a narrower slot is another machine");
+        Ok(())
+    }
+
+    #[test]
     fn of_several_cpus_the_best_counts_for_each_gpu() -> Outcome {
         let text = "          RocmBandwidthTest Version: 2.6.0\n          Device: 0,  AMD EPYC 9554\n          Device: 1,  AMD EPYC 9554\n          Device: 2,  AMD Instinct MI210,  GPU-0,  05:0.0\n          Unidirectional copy peak bandwidth GB/s\n          D/D       0           1           2\n          0         N/A         N/A         20.0\n          1         N/A         N/A         28.1\n          2         28.0        28.0        500.0\n";
-        let found = answer_of(Program::RocmBandwidthTest, text)?;
+        let found = answer_to(Program::RocmBandwidthTest, text)?;
         assert_eq!(found[0], "Normal for AMD Instinct MI210: 1 kind of figure held against figures of others.");
         assert!(found[1].starts_with("H2D by copy engine 28.1 GB/s"), "{found:?}");
         Ok(())

@@ -293,6 +293,34 @@ fn without_devices(mut survey: Survey) -> Survey {
     survey
 }
 
+/// Outputs of all tools in one text, each short.
+const ALL: &str = "On-line CPU(s) list: 0-3\nSocket(s): 1\nL3: 32 MiB (2 instances)\nNUMA node0 CPU(s): 0-1\nNUMA node1 CPU(s): 2-3\n\
+    CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n0 0 0 0 0:0:0:0 yes\n1 0 0 1 1:1:1:0 yes\n2 1 0 2 2:2:2:1 yes\n3 1 0 3 3:3:3:1 yes\n\n\
+    available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 64 MB\nnode 1 cpus: 2 3\nnode 1 size: 64 MB\nnode distances:\nnode   0   1\n  0:  10  20\n  1:  20  10\n\
+    Machine (128MB total) + Package L#0\n  Group0\n    NUMANode P#0 (64MB)\n    Core P#0 + PU P#0\n    Core P#1 + PU P#1\n    HostBridge\n      PCIBridge\n        \
+    PCI c1:00.0 (3D)\n          GPU(NVML) \"nvml0\"\n      2 x { PCI c2:00.0-1 (Ethernet) }\n  Group0\n    NUMANode P#1 (64MB)\n    Core P#2 + PU P#2\n    Core P#3 + PU P#3\n\
+    \tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\nGPU0\t X \tPXB\t0-1\t0\t\tN/A\nNIC0\tPXB\t X \t\t\t\t\n\nNIC0: mlx5_0\n\
+    GPU 0: NVIDIA H100 (UUID: GPU-1)\n|   0  NVIDIA H100  On  | 00000000:C1:00.0 Off |  0 |\nGPU 00000000:C1:00.0\n    Minor Number : 0\n\
+    === Link Type between two GPUs ===\n       GPU0\nGPU0   0\nGPU[0] : (Topology) Numa Affinity: 0\nGPU[0] : PCI Bus: 0000:C3:00.0\n";
+
+#[test]
+fn a_text_that_ends_anywhere_is_read_as_far_as_it_goes_or_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let whole = survey_files(&[written(folder.path(), "all.txt", ALL)?])?;
+    assert_eq!(whole.topology.gpus.len(), 2);
+    assert_eq!(whole.topology.gpus[0].name.value.as_deref(), Some("NVIDIA H100"));
+    let mut read = 0;
+    for end in (0..ALL.len()).filter(|end| ALL.is_char_boundary(*end)) {
+        // Neither a panic nor a GPU that the whole has not got.
+        if let Ok(part) = survey_files(&[written(folder.path(), "part.txt", &ALL[..end])?]) {
+            assert!(part.topology.gpus.len() <= 2, "{end}");
+            read += 1;
+        }
+    }
+    assert!(read > ALL.len() / 2, "{read} of {}", ALL.len());
+    Ok(())
+}
+
 #[test]
 fn texts_of_two_machines_are_refused_and_so_is_a_text_of_no_tool() -> Outcome {
     let folder = tempfile::tempdir()?;
