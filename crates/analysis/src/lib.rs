@@ -8,7 +8,7 @@
 //! * `figure` what a document says of one case in one place; `run` all of a document's figures, and `conditions` what it ran under;
 //! * `compare` two sides of runs: `judge` decides each case, `comparison` is the document that comes of it;
 //! * `baseline` what is normal for a class of hardware, and `gate` whether a node is well by it; `history` step changes over many documents;
-//! * `reference` figures that others published, `reference_fits` which of them fit;
+//! * `reference` figures that others published, `reference_fits` which of them fit, `imported_fits` which of them fit what another program printed;
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
 //! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
 //! * `any_document` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
@@ -37,6 +37,7 @@ pub mod groups;
 pub mod history;
 pub mod import;
 pub mod imported;
+pub mod imported_fits;
 pub mod incomplete;
 pub mod judge;
 pub mod kernels;

@@ -246,6 +246,16 @@ impl Reference {
     }
 }
 
+/// What to look at where a figure of this kind is low.
+pub fn usual_causes(what: &str) -> &'static str {
+    match what {
+        "local" => "clocks and power limit, other processes on the GPU",
+        "peer" => "the links (nvidia-smi nvlink -s), the fabric manager, ACS on the bridges between the GPUs",
+        "load" => "the CPU's power states, a memory node that is far from the GPU",
+        _ => "the link's width and generation, a core or memory far from the GPU, the IOMMU, locked clocks, other jobs",
+    }
+}
+
 /// A GPU's name without its vendor's, in small letters.
 pub fn plain_name(name: &str) -> String {
     let vendors = ["nvidia", "amd", "instinct", "tesla"];

@@ -23,7 +23,7 @@ const LARGE: u64 = 64 << 20;
 /// A figure is worse than a range if it lies beyond its near end by more than this part: a range is the span of a few
 /// machines, and a healthy GPU of another one lies outside of it more often than not (66 % of those of one kind lay
 /// below a range of three machines; none by 3 %).
-const MARGIN: f64 = 0.03;
+pub(crate) const MARGIN: f64 = 0.03;
 
 /// A figure that fits what a document measured.
 #[derive(Clone, Debug, PartialEq)]

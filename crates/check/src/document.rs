@@ -16,7 +16,7 @@ use crate::observed_rank::ObservedRank;
 use crate::table::NodeTable;
 
 /// `check --json`.
-pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 0 };
+pub const CHECK: Version = Version { schema: "numabench.check", major: 1, minor: 1 };
 
 /// One node.
 #[derive(Serialize, JsonSchema)]

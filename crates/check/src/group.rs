@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use launchers::slurm_files::SlurmFiles;
-use launchers::{Launch, Launcher, line};
+use launchers::{Launch, Launcher, line, printed_bindings};
 use stats::IdSet;
 use topo::gpu_users::{GpuUsers, gpu_users};
 use topo::running::{NoProcess, having_open};
@@ -57,6 +57,7 @@ impl Group {
     /// # Errors
     /// [`CheckError::Line`].
     pub fn of_line(line: &str, site: &SlurmFiles, machine: &Machine) -> Result<Self, CheckError> {
+        machine.judged_by().source.require_cores()?;
         let launched = line::read_at(line, machine.judged_by(), site)?;
         let topology = machine.judged_by();
         let mut known = Vec::new();
@@ -78,6 +79,38 @@ impl Group {
             has_own_part: launched.has_own_part,
             ..Self::whole(seen, Some(launched.launcher), words)
         })
+    }
+
+    /// The ranks whose places a launcher printed; what `line` says of their GPUs.
+    ///
+    /// # Errors
+    /// [`CheckError::Printed`], [`CheckError::Line`], and [`CheckError::OtherCount`].
+    pub fn of_printed(text: &str, line: Option<&(String, SlurmFiles)>, machine: &Machine) -> Result<Self, CheckError> {
+        let topology = machine.judged_by();
+        topology.source.require_cores()?;
+        let mut printed = printed_bindings::read(text, topology)?;
+        let mut reading = printed.readings.swap_remove(0);
+        if let Some((line, site)) = line {
+            let launched = line::read_at(line, topology, site)?;
+            let of_line = launched.readings.first().map_or(&[][..], |reading| &reading.ranks);
+            let (line, printed) = (of_line.len(), reading.ranks.len());
+            if line != printed {
+                return Err(CheckError::OtherCount { line, printed });
+            }
+            for (rank, asked) in reading.ranks.iter_mut().zip(of_line) {
+                rank.gpus = asked.gpus.clone();
+                rank.asked_gpus.clone_from(&asked.asked_gpus);
+                rank.policy.clone_from(&asked.policy);
+            }
+        }
+
+        let seen: Vec<ObservedRank> =
+            reading.ranks.into_iter().map(|rank| ObservedRank::of_line(rank, topology)).collect();
+        let of_node = printed.of.map(|of| format!(" on {of}")).unwrap_or_default();
+        let ranks = if seen.len() == 1 { "rank" } else { "ranks" };
+        let words = format!("{} {ranks} as {} printed them{of_node}", seen.len(), printed.launcher.name());
+        let readings = vec![(reading.assumes, seen.clone())];
+        Ok(Self { readings, notes: printed.notes, ..Self::whole(seen, Some(printed.launcher), words) })
     }
 
     /// Running processes that were named, looked at from outside.

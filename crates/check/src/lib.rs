@@ -63,13 +63,13 @@ pub enum Looked {
 /// # Errors
 /// [`CheckError`]: a machine, a process or the line cannot be read, or the ranks cannot meet.
 pub fn look(asked: &CheckRequest) -> Result<Looked, CheckError> {
-    let input = asked.input.as_deref();
     let machine = match &asked.whom {
-        Whom::Line(..) => Machine::of_line(input)?,
-        _ => Machine::read(input)?,
+        Whom::Line(..) | Whom::Printed(..) => Machine::of_line(&asked.input)?,
+        _ => Machine::read(&asked.input)?,
     };
     let met = match &asked.whom {
         Whom::Line(line, site) => GroupMeeting::alone(Group::of_line(line, site, &machine)?),
+        Whom::Printed(text, line) => GroupMeeting::alone(Group::of_printed(text, line.as_ref(), &machine)?),
         Whom::Processes(pids) => GroupMeeting::alone(Group::of_processes(pids, &machine)?),
         Whom::GpuUsers => GroupMeeting::alone(Group::of_gpu_users(&machine)),
         Whom::Launch(launch) => Group::of_launch(launch, &machine, asked)?,

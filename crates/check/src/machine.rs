@@ -3,7 +3,7 @@
 //! Judging real ranks by a saved machine answers "would this binding be right on that node", and lets a login node or a laptop try it.
 //! What is said of processes is always of this machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use topo::interconnect::Interconnect;
 use topo::model::TopologySource;
@@ -29,13 +29,18 @@ pub enum Machine {
     Saved(Box<Survey>, Option<Box<Start>>),
 }
 
+/// The machine that these files describe, where there are any.
+fn saved(input: &[PathBuf]) -> Result<Option<Survey>, MachineError> {
+    (!input.is_empty()).then(|| topo::survey_files(input)).transpose().map_err(MachineError::Saved)
+}
+
 impl Machine {
-    /// Reads this machine, and the saved one of this hwloc XML file where there is one.
+    /// Reads this machine, and the saved one that these files describe, where there are any.
     ///
     /// # Errors
     /// [`MachineError`], which says whose reading failed.
-    pub fn read(input: Option<&Path>) -> Result<Self, MachineError> {
-        let saved = input.map(topo::survey_xml).transpose().map_err(MachineError::Saved)?;
+    pub fn read(input: &[PathBuf]) -> Result<Self, MachineError> {
+        let saved = saved(input)?;
         let here = Box::new(topo::start().map_err(MachineError::Here)?);
         Ok(match saved {
             Some(saved) => Self::Saved(Box::new(saved), Some(here)),
@@ -47,10 +52,10 @@ impl Machine {
     ///
     /// # Errors
     /// [`MachineError`].
-    pub fn of_line(input: Option<&Path>) -> Result<Self, MachineError> {
-        match input {
-            Some(path) => Ok(Self::Saved(Box::new(topo::survey_xml(path).map_err(MachineError::Saved)?), None)),
-            None => Self::read(None),
+    pub fn of_line(input: &[PathBuf]) -> Result<Self, MachineError> {
+        match saved(input)? {
+            Some(saved) => Ok(Self::Saved(Box::new(saved), None)),
+            None => Self::read(input),
         }
     }
 
@@ -98,9 +103,9 @@ impl Machine {
     pub fn judged_name(&self) -> String {
         let topology = self.judged_by();
         match (&topology.hostname, &topology.source) {
-            (None, TopologySource::XmlFile { path }) => {
-                let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
-                name.map_or_else(|| path.clone(), |name| stats::printable::name(&name))
+            (None, TopologySource::XmlFile { path }) => file_name(path),
+            (None, TopologySource::Texts { paths, .. }) => {
+                paths.iter().map(|path| file_name(path)).collect::<Vec<_>>().join(", ")
             }
             _ => topology.host(),
         }
@@ -113,4 +118,9 @@ impl Machine {
             None => topo::survey().ok().map(|survey| survey.interconnect),
         }
     }
+}
+
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    name.map_or_else(|| path.to_owned(), |name| stats::printable::name(&name))
 }

@@ -84,11 +84,14 @@ pub fn table(shown: &NodeTable<'_>) -> String {
         line(&mut text, &format!("to decide it: {what}"));
     }
     line(&mut text, &format!("judged: {}", shown.launch));
-    if let TopologySource::XmlFile { path } = &shown.topology.source {
+    if let Some(path) = shown.topology.source.files() {
         // What a line says of memory is said of that machine; what is seen here is not.
         let memory =
             if !nobody && shown.seen.iter().all(ObservedRank::is_of_line) { "" } else { "; memory is not judged" };
         line(&mut text, &format!("judged by the saved machine {path}, not by this one{memory}"));
+        if let Some(words) = shown.topology.source.unsaid_words() {
+            line(&mut text, &format!("not said there: {words}"));
+        }
     }
     if nobody {
         in_notes(&mut text, shown);

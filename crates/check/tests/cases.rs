@@ -33,7 +33,7 @@ fn judged(name: &str, line: &str) -> Result<(&'static str, String, Vec<String>),
         nodes: file("slurm").map(|text| text.parse()).transpose()?,
     };
     let whom = Whom::Line(line.to_owned(), site);
-    let input = Some(case(&format!("{name}.xml")));
+    let input = vec![case(&format!("{name}.xml"))];
     Ok(match look(&CheckRequest { whom, input, wait: Duration::from_secs(1), driver_gpus: None }) {
         Ok(Looked::Judged(node)) => {
             let placed = match node.placed() {

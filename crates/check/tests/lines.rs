@@ -87,7 +87,7 @@ fn judged(
     site: &SlurmFiles,
 ) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let whom = Whom::Line(line.to_owned(), site.clone());
-    let asked = CheckRequest { whom, input: Some(machine.to_owned()), wait: Duration::from_secs(1), driver_gpus: None };
+    let asked = CheckRequest { whom, input: vec![machine.to_owned()], wait: Duration::from_secs(1), driver_gpus: None };
     Ok(match look(&asked) {
         Ok(Looked::Judged(node)) => {
             let placed = match node.placed() {

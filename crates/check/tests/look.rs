@@ -13,7 +13,7 @@ use launchers::slurm_files::SlurmFiles;
 type Done = Result<(), Box<dyn std::error::Error>>;
 
 fn asked(whom: Whom) -> CheckRequest {
-    CheckRequest { whom, input: None, driver_gpus: None, wait: Duration::from_secs(20) }
+    CheckRequest { whom, input: Vec::new(), driver_gpus: None, wait: Duration::from_secs(20) }
 }
 
 /// Rank `rank` of two that nobody launched.
@@ -39,7 +39,7 @@ fn the_first_rank_judges_both_and_the_other_ends_as_it_is_told() -> Done {
 #[test]
 fn what_cannot_be_looked_at_is_an_error_that_says_whose_fault_it_is() {
     let refused = |asked: &CheckRequest| look(asked).err();
-    let saved = CheckRequest { input: Some(PathBuf::from("/nowhere.xml")), ..asked(Whom::GpuUsers) };
+    let saved = CheckRequest { input: vec![PathBuf::from("/nowhere.xml")], ..asked(Whom::GpuUsers) };
     assert!(matches!(refused(&saved), Some(CheckError::Machine(MachineError::Saved(_)))));
     assert!(matches!(refused(&asked(Whom::Processes(vec![u32::MAX]))), Some(CheckError::Process(_))));
     let line = |line: &str| refused(&asked(Whom::Line(line.to_owned(), SlurmFiles::default())));

@@ -2,7 +2,7 @@
 //!
 //! A kind of measurement says what it measures of given devices ([`Measurement`]); what comes before and after is here, once. Nothing is printed.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,12 +98,12 @@ pub fn survey() -> Result<Survey, Fault> {
     topo::survey().map_err(|error| Fault::new(Exit::NoResult, error))
 }
 
-/// Reads the machine, or a saved one.
+/// Reads the machine, or the one that these files describe, where there are any.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn survey_of(saved: Option<&Path>) -> Result<Survey, Fault> {
-    saved.map_or_else(survey, |file| topo::survey_xml(file).map_err(Fault::usage))
+pub fn survey_of(saved: &[PathBuf]) -> Result<Survey, Fault> {
+    if saved.is_empty() { survey() } else { topo::survey_files(saved).map_err(Fault::usage) }
 }
 
 /// The plan of a measurement; touches no GPU.

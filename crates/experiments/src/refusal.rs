@@ -36,6 +36,7 @@ impl From<PlaceError> for Fault {
     fn from(error: PlaceError) -> Self {
         match error {
             PlaceError::Gpus(SelectionError::Absent { .. }) => Self::new(Exit::Absent, error),
+            PlaceError::Unsaid(_) => Self::new(Exit::Undecided, error),
             _ => Self::usage(error),
         }
     }
@@ -58,8 +59,9 @@ impl From<CheckError> for Fault {
     fn from(error: CheckError) -> Self {
         let exit = match &error {
             CheckError::Machine(MachineError::Saved(_)) | CheckError::Process(_) => Exit::Usage,
+            CheckError::Printed(_) | CheckError::OtherCount { .. } => Exit::Usage,
             CheckError::Machine(MachineError::Here(_)) | CheckError::Itself(_) => Exit::NoResult,
-            CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) => Exit::Undecided,
+            CheckError::Line(LineError::NotSaid(_)) | CheckError::Meeting(_) | CheckError::Unsaid(_) => Exit::Undecided,
             CheckError::Line(LineError::Quote(_) | LineError::Wrong(_) | LineError::Value { .. }) => Exit::Usage,
         };
         Self::new(exit, error)

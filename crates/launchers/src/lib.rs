@@ -12,6 +12,8 @@
 //! * `gres_conf` which cores the site says each GPU is near to, `slurm_node` what it takes for a socket and a CPU (`slurm_files` has both), `host_list` its lists of names, `node_gres` the file that a node's topology asks for;
 //! * `grammar` options as each command's own parser takes them, `value` what they are given, `error` why a line cannot be judged.
 //!
+//! Reading what a launcher printed of where its ranks are: `printed_bindings`.
+//!
 //! Writing one: `dialect`, the places of a node in the words of srun, mpirun, numactl and others; `binding` a launcher's own option for them, read back.
 //!
 //! Nothing here starts a process, binds one or judges a placement: `placement` plans and judges, `check` and `place` ask.
@@ -41,6 +43,7 @@ mod numactl;
 mod objects;
 mod pasted;
 mod prefix;
+pub mod printed_bindings;
 mod process;
 mod rankfile;
 mod sh;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use topo::difference::Difference;
 
 /// `topo --json`.
-pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 2 };
+pub const TOPOLOGY: Version = Version { schema: "numabench.topology", major: 1, minor: 3 };
 /// `topo diff --json`.
 pub const DIFFERENCES: Version = Version { schema: "numabench.topology-diff", major: 1, minor: 1 };
 

@@ -31,7 +31,7 @@ fn json(survey: &Survey, _: usize) -> String {
     let bytes = report::json::json_value(survey).unwrap_or_default();
     let said = String::from_utf8_lossy(&bytes).into_owned();
     // What the document says of itself goes before.
-    said.replacen("{\n", "{\n  \"schema\": \"numabench.topology\",\n  \"schema_version\": \"1.2\",\n", 1)
+    said.replacen("{\n", "{\n  \"schema\": \"numabench.topology\",\n  \"schema_version\": \"1.3\",\n", 1)
 }
 
 /// What `numabench topo` prints; it must end well and complain of nothing.

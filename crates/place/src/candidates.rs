@@ -76,6 +76,7 @@ impl Candidates {
 /// # Errors
 /// [`PlaceError`]: GPUs or PUs that the machine does not have, or ranks that do not fit on it.
 pub fn planned(asked: &PlaceRequest, survey: &Survey) -> Result<PlaceCandidate, PlaceError> {
+    survey.topology.source.require_cores()?;
     let gpus = gpus(asked, &available(asked, survey))?;
     let ask = ask(asked, &survey.topology, gpus);
     let places = recommend(&survey.topology, &ask)?;
@@ -85,7 +86,7 @@ pub fn planned(asked: &PlaceRequest, survey: &Survey) -> Result<PlaceCandidate, 
 /// The machine's GPUs; of this machine those that a program started here would see, by the visible-devices variables.
 fn available(asked: &PlaceRequest, survey: &Survey) -> Vec<Target> {
     let mut targets = Target::gpus_of(&survey.topology);
-    let known = survey.visibility.iter().filter(|_| asked.input.is_none());
+    let known = survey.visibility.iter().filter(|_| asked.input.is_empty());
     for (visibility, devices) in known.filter_map(|one| Some((one, one.devices.as_ref()?))) {
         let of_runtime = |target: &Target| match target.id {
             TargetId::Gpu(pci) => survey.topology.gpu_at(pci).and_then(|gpu| Runtime::of_vendor(gpu.vendor_id)),

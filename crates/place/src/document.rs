@@ -46,7 +46,8 @@ pub fn build(
     let topology = &survey.topology;
     let line_to_paste = whole_line(asked, &command, topology, found, situation);
     let recommended = &found.recommended().places;
-    let mut notes = recommended.notes.clone();
+    let unsaid = topology.source.unsaid_words().map(|words| format!("the texts do not say: {words}"));
+    let mut notes: Vec<String> = unsaid.into_iter().chain(recommended.notes.iter().cloned()).collect();
     notes.extend(found.notes.iter().cloned());
     PlaceDocument {
         schema: PlaceDocument::SCHEMA.to_owned(),
@@ -57,7 +58,10 @@ pub fn build(
         elapsed_s: command.elapsed.as_secs_f64(),
         machine: Machine {
             hostname: topology.hostname.clone(),
-            file: asked.input.as_ref().map(|path| path.display().to_string()),
+            file: (!asked.input.is_empty()).then(|| {
+                let files = asked.input.iter().map(|path| path.display().to_string());
+                files.collect::<Vec<_>>().join(", ")
+            }),
             allowed_pus: topology.allowed.pus.clone(),
             reserved_pus: recommended.reserved.clone(),
             gpus: topology.gpus.iter().map(|gpu| gpu.pci).collect(),
@@ -132,7 +136,7 @@ fn whole_line(
     found: &Candidates,
     situation: &Situation,
 ) -> Line {
-    let starter = command.launcher.unwrap_or_else(|| situation::starter(asked.input.is_some()));
+    let starter = command.launcher.unwrap_or_else(|| situation::starter(!asked.input.is_empty()));
     let exec = exec_options(asked, command, topology, found);
     let said = launchers::command(topology, &found.recommended().places, starter, situation, &exec, asked.threads);
     Line { dialect: said.starter.name().to_owned(), text: said.text, cannot: None, remarks: said.remarks }

@@ -10,6 +10,9 @@ pub enum PlaceError {
     /// GPUs that cannot be had.
     #[error(transparent)]
     Gpus(#[from] SelectionError),
+    /// The texts that describe the machine do not say enough.
+    #[error(transparent)]
+    Unsaid(#[from] topo::model::UnsaidError),
     /// No place can be given.
     #[error(transparent)]
     NoPlace(#[from] RecommendError),

@@ -22,6 +22,6 @@ pub struct PlaceRequest {
     pub strategy: Strategy,
     /// PUs whose cores no rank gets; `None`: none were named.
     pub reserve: Option<IdSet>,
-    /// The saved hwloc XML file of the machine; `None`: this machine.
-    pub input: Option<PathBuf>,
+    /// The files that describe the machine (`topo::survey_files`); none: this machine.
+    pub input: Vec<PathBuf>,
 }

@@ -7,7 +7,7 @@ use crate::request::PlaceRequest;
 
 /// The situation of this process.
 pub fn situation(asked: &PlaceRequest, survey: &Survey) -> Situation {
-    let step = survey.step.as_ref().filter(|_| asked.input.is_none());
+    let step = survey.step.as_ref().filter(|_| asked.input.is_empty());
     Situation { owns_node: step.map(|step| owns_node(&step.cpus)), ..Situation::default() }
 }
 

@@ -25,7 +25,7 @@ fn a_rank_a_gpu(name: &str) -> PlaceRequest {
         smt: false,
         strategy: Strategy::Close,
         reserve: None,
-        input: Some(machine(name)),
+        input: vec![machine(name)],
     }
 }
 

@@ -20,13 +20,34 @@ pub struct PciAddress {
     pub function: u8,
 }
 
+impl PciAddress {
+    /// The domain of addresses that nobody said: no kernel gives it to a device.
+    const UNKNOWN: u32 = u32::MAX;
+
+    /// Stands for the address of a device that is described without one, such as a row of `nvidia-smi topo -m`; `number` tells such devices apart.
+    pub const fn unknown(number: u8) -> Self {
+        Self { domain: Self::UNKNOWN, bus: number, device: 0, function: 0 }
+    }
+
+    /// Whether this is an address, and not the sign for one that nobody said.
+    pub const fn is_known(&self) -> bool {
+        self.domain != Self::UNKNOWN
+    }
+}
+
 /// The text is not a PCI address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a PCI address: write it as [domain:]bus:device[.function] in hexadecimal, e.g. 0000:c1:00.0")]
 pub struct PciAddressError(pub String);
 
+/// What the sign for an unknown address begins with; a number follows.
+const UNKNOWN_PREFIX: &str = "unknown-";
+
 impl fmt::Display for PciAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_known() {
+            return write!(f, "{UNKNOWN_PREFIX}{}", self.bus);
+        }
         write!(f, "{:04x}:{:02x}:{:02x}.{:x}", self.domain, self.bus, self.device, self.function)
     }
 }
@@ -37,6 +58,9 @@ impl FromStr for PciAddress {
     /// Accepts what lspci (`c1:00.0`), sysfs (`0000:c1:00.0`), NVML (`00000000:C1:00.0`) and CUDA (`0000:c1:00`) print.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = || PciAddressError(text.to_owned());
+        if let Some(number) = text.strip_prefix(UNKNOWN_PREFIX) {
+            return number.parse().map(Self::unknown).map_err(|_| error());
+        }
         let (path, function) = text.split_once('.').unwrap_or((text, "0"));
         let parts: Vec<&str> = path.split(':').collect();
         let (domain, bus, device) = match parts[..] {
@@ -79,8 +103,8 @@ impl schemars::JsonSchema for PciAddress {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "pattern": "^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]$",
-            "description": "PCI address, domain:bus:device.function"
+            "pattern": "^([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]|unknown-[0-9]{1,3})$",
+            "description": "PCI address, domain:bus:device.function; unknown-N where no address was said"
         })
     }
 }
@@ -102,6 +126,15 @@ mod tests {
     fn a_32_bit_domain_survives() {
         let text = "10000:01:00.0";
         assert_eq!(text.parse::<PciAddress>().map(|a| a.to_string()), Ok(text.to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_address_is_written_as_one_and_comes_after_all_others() {
+        let unknown = PciAddress::unknown(3);
+        assert_eq!((unknown.to_string().as_str(), unknown.is_known()), ("unknown-3", false));
+        assert_eq!("unknown-3".parse(), Ok(unknown));
+        assert!("unknown-256".parse::<PciAddress>().is_err());
+        assert!("10000:ff:1f.7".parse::<PciAddress>().is_ok_and(|known| known.is_known() && known < unknown));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use stats::units::{rate as written, rounded_size};
 
 use crate::TopoError;
 use crate::hwloc_object::{nodes_of, os_index, pus_of};
-use crate::model::Topology;
+use crate::model::{Topology, Unsaid};
 
 /// What 52 bits of physical address reach, the most of any processor numabench runs on.
 const MOST_MEMORY: u64 = 1 << 52;
@@ -44,7 +44,8 @@ impl Topology {
     pub(crate) fn check(&self) -> Result<(), TopoError> {
         let contradiction = |what: String| Err(TopoError::Inconsistent { what });
         let pus: IdSet = self.pus.iter().map(|pu| pu.os_index).collect();
-        if self.allowed.pus.is_empty() && self.cores.is_empty() {
+        let may_be_unsaid = self.source.unsaid().contains(&Unsaid::Cpus);
+        if self.allowed.pus.is_empty() && self.cores.is_empty() && !may_be_unsaid {
             return contradiction("it has no PU".to_owned());
         }
         let mut nodes = BTreeSet::new();

@@ -233,7 +233,8 @@ fn allowed(hwloc: &Hwloc, online: &IdSet, nodes: &[NumaNode], status: &str, cpus
     }
 }
 
-fn pu_list(online: &IdSet, allowed: &Allowed, nodes: &[NumaNode]) -> Vec<Pu> {
+/// The PUs with whether they may be used, by OS index.
+pub(crate) fn pu_list(online: &IdSet, allowed: &Allowed, nodes: &[NumaNode]) -> Vec<Pu> {
     let every: BTreeSet<u32> = online.or(&allowed.offline_pus).0;
     let pu = |os_index: u32| {
         let status = if allowed.pus.contains(os_index) {

@@ -37,6 +37,20 @@ pub enum TopoError {
         /// What was seen instead.
         why: String,
     },
+    /// Text in which no known tool's output is found.
+    #[error(
+        "{paths}: neither hwloc XML nor the output of a tool that is read: lscpu (also -e, -p), numactl -H, lstopo, nvidia-smi (also topo -m, -L, -q), rocm-smi --showtopo; give one of these, whole"
+    )]
+    UnknownText {
+        /// The paths as given.
+        paths: String,
+    },
+    /// Texts of other tools cannot be of one machine, or not be used.
+    #[error("{what}")]
+    Contradiction {
+        /// Which texts, and why.
+        what: String,
+    },
     /// XML, with another root element than hwloc's.
     #[error("{} is XML but not an hwloc topology: its root element is <{root}>, hwloc's is <topology>; give a file written by `lstopo FILE.xml`", path.display())]
     NotHwloc {

@@ -1,6 +1,7 @@
 //! Reads a machine through hwloc and the kernel's files, and never changes it: no binding, no GPU runtime, no memory.
 //!
-//! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`];
+//! * [`read()`] this machine, [`from_xml()`] a saved hwloc XML file; both give a [`model::Topology`]; [`survey_files()`] a saved file or texts that
+//!   other tools printed;
 //! * [`survey()`] and [`survey_xml()`] the same with what only `numabench topo` shows, a [`Survey`]; [`survey_with_nvml()`] with what
 //!   NVIDIA's management library knows besides; [`survey_and_xml()`] to save it;
 //! * [`model`] what a machine is, in the ids users write; its queries are in `query`;
@@ -19,7 +20,7 @@
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
 //! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
 //! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
-//! be damaged), `save`, `nest` (what is in what, for the views that draw it).
+//! be damaged), `printed` (texts of other tools), `save`, `nest` (what is in what, for the views that draw it).
 //!
 //! Why not hwloc's own GPU components: they start CUDA, ROCm or OpenCL, which takes seconds, fails without permissions, and may
 //! start threads before anything is bound. PCI and the drivers' files in `/proc` and `/sys` say what is needed.
@@ -77,12 +78,14 @@ mod nics;
 mod nodes;
 mod nvml;
 mod partition;
+mod printed;
 mod query;
 mod read;
 mod save;
 mod slow_cores;
 mod start;
 mod survey;
+mod unsaid;
 mod wide_domain;
 mod xml;
 
@@ -93,6 +96,7 @@ pub use input::{InputError, read_input};
 pub use model::Topology;
 pub use nics::{Nic, NicKind};
 pub use nvml::{GpuLinkTraffic, LinkCounters, health as nvidia_health};
+pub use printed::survey_files;
 pub use read::{read, survey, survey_and_xml, survey_with_nvml};
 pub use start::{Start, start};
 pub use survey::Survey;

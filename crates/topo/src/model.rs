@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use stats::{IdSet, PciAddress};
 
 pub use crate::partition::Partition;
+use crate::unsaid::sentence;
+pub use crate::unsaid::{Unsaid, UnsaidError};
 
 /// A machine, or a saved description of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +64,45 @@ pub enum TopologySource {
         /// The path as given.
         path: String,
     },
+    /// Texts that other tools printed.
+    Texts {
+        /// The paths as given.
+        paths: Vec<String>,
+        /// The tools whose output was found there.
+        tools: Vec<String>,
+        /// What none of them says; a list of the model that could not be said is empty.
+        unsaid: Vec<Unsaid>,
+    },
+}
+
+impl TopologySource {
+    /// The files that it was read from, with commas between; `None` for this machine.
+    pub fn files(&self) -> Option<String> {
+        match self {
+            Self::ThisSystem => None,
+            Self::XmlFile { path } => Some(path.clone()),
+            Self::Texts { paths, .. } => Some(paths.join(", ")),
+        }
+    }
+
+    /// That the cores are known, which no place on the machine and no launch line can do without.
+    ///
+    /// # Errors
+    /// [`UnsaidError`]: the texts say no CPUs, or not which of them share a core.
+    pub fn require_cores(&self) -> Result<(), UnsaidError> {
+        let needed = [Unsaid::Cpus, Unsaid::Cores].into_iter().find(|part| self.unsaid().contains(part));
+        needed.map_or(Ok(()), |part| Err(UnsaidError(part)))
+    }
+
+    /// What a view says first of a machine that was read from texts: what they leave open; `None` where nothing is.
+    pub fn unsaid_words(&self) -> Option<String> {
+        sentence(self.unsaid())
+    }
+
+    /// What the texts leave open that a machine was read from; nothing for another source.
+    pub fn unsaid(&self) -> &[Unsaid] {
+        if let Self::Texts { unsaid, .. } = self { unsaid } else { &[] }
+    }
 }
 
 /// A package (socket).

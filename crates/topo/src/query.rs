@@ -30,8 +30,12 @@ impl Topology {
         self.hostname.clone().unwrap_or_else(|| "a host without a name".to_owned())
     }
 
-    /// The PUs of its cores.
+    /// The PUs of its cores; all that are not offline where its cores are not known.
     pub fn online_pus(&self) -> IdSet {
+        if self.cores.is_empty() {
+            let all: IdSet = self.pus.iter().map(|pu| pu.os_index).collect();
+            return all.minus(&self.allowed.offline_pus);
+        }
         self.cores.iter().flat_map(|core| core.pus.iter()).collect()
     }
 

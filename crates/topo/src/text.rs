@@ -18,7 +18,7 @@ mod tree;
 mod visibility;
 
 use crate::difference::Difference;
-use crate::model::{Rung, Topology, TopologySource};
+use crate::model::{Rung, Topology, TopologySource, Unsaid};
 use crate::survey::Survey;
 use layout::{count, cut, wrapped};
 
@@ -53,13 +53,15 @@ pub fn numa(survey: &Survey, width: usize) -> String {
 
 /// The machine as a tree, as lstopo prints it.
 pub fn tree(survey: &Survey, width: usize) -> String {
-    joined([tree::lines(survey, width.max(60)), missing::lines(survey, width.max(60))])
+    let width = width.max(60);
+    joined([unsaid(&survey.topology, width), tree::lines(survey, width), missing::lines(survey, width)])
 }
 
 /// The matrix: what `nvidia-smi topo -m` says. As wide as its table is.
 pub fn matrix(survey: &Survey, width: usize) -> String {
     let (interconnect, width) = (&survey.interconnect, width.max(60));
     joined([
+        unsaid(&survey.topology, width),
         matrix::table(interconnect),
         matrix::legend(interconnect),
         matrix::adapters(interconnect),
@@ -70,7 +72,8 @@ pub fn matrix(survey: &Survey, width: usize) -> String {
 
 /// What each GPU is called by whom.
 pub fn identity(survey: &Survey, width: usize) -> String {
-    joined([identity::lines(survey), identity::notes(survey, width.max(60))])
+    let width = width.max(60);
+    joined([unsaid(&survey.topology, width), identity::lines(survey), identity::notes(survey, width)])
 }
 
 /// What is different, a line each, under the names of what is compared.
@@ -84,35 +87,51 @@ fn joined(sections: impl IntoIterator<Item = Vec<String>>) -> String {
     filled.map(|lines| lines.join("\n")).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn source(source: &TopologySource) -> &str {
-    match source {
-        TopologySource::ThisSystem => "this machine",
-        TopologySource::XmlFile { path } => path,
-    }
+fn source(source: &TopologySource) -> String {
+    source.files().unwrap_or_else(|| "this machine".to_owned())
 }
 
 fn headline(topology: &Topology, width: usize) -> Vec<String> {
     let host = cut(topology.hostname.as_deref().unwrap_or("(host name not known)"), width / 2);
     let mut lines = wrapped(&format!("{host}: "), &counts(topology), width);
     lines.push(read_from(topology));
+    lines.extend(unsaid(topology, width));
     lines
+}
+
+/// What the texts that a machine was read from leave open; nothing for another source.
+fn unsaid(topology: &Topology, width: usize) -> Vec<String> {
+    let words = topology.source.unsaid_words();
+    words.map_or_else(Vec::new, |words| wrapped("not said there: ", &words, width))
 }
 
 /// What the machine has, in numbers.
 pub(crate) fn counts(topology: &Topology) -> String {
+    let pus = topology.pus.len() - topology.allowed.offline_pus.len();
     let parts = [
-        count(topology.packages.len(), "package"),
-        count(topology.nodes.len(), "NUMA node"),
-        count(topology.cores.len(), "core"),
-        count(topology.pus.len() - topology.allowed.offline_pus.len(), "PU"),
-        count(topology.gpus.len(), "GPU"),
+        (Unsaid::Packages, topology.packages.len(), "package"),
+        (Unsaid::Nodes, topology.nodes.len(), "NUMA node"),
+        (Unsaid::Cores, topology.cores.len(), "core"),
+        (Unsaid::Cpus, pus, "PU"),
+        (Unsaid::Gpus, topology.gpus.len(), "GPU"),
     ];
-    parts.join(", ")
+    let unsaid = topology.source.unsaid();
+    let part = |(part, number, noun): (Unsaid, usize, &str)| {
+        let is_open = unsaid.contains(&part) || (number == 0 && noun != "GPU" && unsaid.contains(&Unsaid::Cpus));
+        if is_open { format!("? {noun}s") } else { count(number, noun) }
+    };
+    parts.map(part).join(", ")
 }
 
 /// Where this was read from, and with what.
 pub(crate) fn read_from(topology: &Topology) -> String {
-    format!("read from {} with hwloc {}", source(&topology.source), topology.hwloc_version)
+    let name = source(&topology.source);
+    match &topology.source {
+        TopologySource::ThisSystem | TopologySource::XmlFile { .. } => {
+            format!("read from {name} with hwloc {}", topology.hwloc_version)
+        }
+        TopologySource::Texts { tools, .. } => format!("read from what {} printed, in {name}", tools.join(", ")),
+    }
 }
 
 /// How the locality of each GPU is known whose locality is, and what may not be used from here: entries of any length.

@@ -4,7 +4,8 @@
 //! A matrix's rows are the nodes whose cores read, its columns the nodes with the memory. MB are 10^6 bytes,
 //! as the program says itself. Of a loaded latency the delay between accesses is in the case's name: its
 //! bandwidth is what such a delay lets through. Forms: a whole run, and the parts that options such as
-//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11).
+//! `--latency_matrix` print alone (Intel's page on the program, versions 3.4 to 3.11). The lines of all parts are those of
+//! outputs of versions 3.5 to 3.11b in public repositories, where tabs are often spaces.
 
 use report::imported::ImportedUnit;
 
@@ -93,7 +94,7 @@ impl Reader {
     fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
         if let Some((_, part)) = PARTS.iter().find(|(title, _)| words.starts_with(title)) {
             (self.part, self.columns) = (*part, Vec::new());
-        } else if let Some(version) = words.strip_prefix("Intel(R) Memory Latency Checker - v") {
+        } else if let Some((_, version)) = titled(words) {
             self.taken.version = Some(version.trim().to_owned());
         } else if let Some(columns) = columns(words, line)? {
             self.columns = columns;
@@ -103,8 +104,8 @@ impl Reader {
             self.push(id, "all cores and their own memory", MB_PER_S, rate, line);
         } else if begins_with_digit(words) && self.part != Part::None {
             self.row(words, line)?;
-        } else if let (Part::Caches, Some((what, time))) = (self.part, words.rsplit_once(" latency\t")) {
-            let time = number(time.trim(), line, "a latency")?;
+        } else if let (Part::Caches, Some((what, time))) = (self.part, cache_latency(words)) {
+            let time = number(time, line, "a latency")?;
             self.push(format!("mlc/caches/{}", what.trim()), "two cores", NS, time, line);
         } else if !(words.is_empty() || ASIDE.iter().any(|aside| words.starts_with(aside))) {
             self.strays.push(line, words);
@@ -152,6 +153,18 @@ impl Reader {
         let figure = figure(value, scale);
         self.taken.cases.push(Case { id, place: place.to_owned(), bytes: None, unit, figure, line: Some(line) });
     }
+}
+
+/// `Intel(R) Memory Latency Checker - v3.11b`, with words in brackets before the version in some builds.
+fn titled(words: &str) -> Option<(&str, &str)> {
+    words.strip_prefix("Intel(R) Memory Latency Checker")?.split_once(" - v")
+}
+
+/// `Local Socket L2->L2 HIT  latency\t48.8`, whose tab is spaces where it was copied from a terminal.
+fn cache_latency(words: &str) -> Option<(&str, &str)> {
+    let (what, time) = words.rsplit_once(" latency")?;
+    let time = time.strip_prefix([' ', '\t'])?.trim();
+    begins_with_digit(time).then_some((what, time))
 }
 
 /// `3:1 Reads-Writes :    207894.6`.

@@ -4,7 +4,7 @@
 //! Of each row the average is taken, and the peak where it was measured (it is 0 where not). `MB/sec` are
 //! 2^20 bytes, `Gb/sec` 10^9 bits (perftest_parameters.h, `format_factor` in perftest_resources.c); a
 //! bidirectional test adds both directions up. Where memory was, the output says for GPUs only
-//! (`--use_cuda`). Forms: what users posted in issues 132, 234 and 273 of perftest and its pull request 214.
+//! (`--use_cuda`, `--use_rocm`). Forms: what users posted in issues 132, 234 and 273 of perftest and its pull request 214.
 
 use report::imported::ImportedUnit;
 
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 7] =
     ["Device", "Number of qps", "Transport type", "Connection type", "Mtu", "Link type", "Using SRQ"];
 
 /// What the program's other lines begin with.
-const ASIDE: [&str; 13] = [
+const ASIDE: [&str; 15] = [
     "---",
     "***",
     "* Waiting",
@@ -45,6 +45,8 @@ const ASIDE: [&str; 13] = [
     "initializing CUDA",
     "Listing all CUDA",
     "CUDA device",
+    "Using sampled CPU",
+    "Connected: ",
 ];
 
 pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
@@ -52,7 +54,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut strays = StrayLines::default();
     let mut test: Option<Test> = None;
     let mut columns: Option<Columns> = None;
-    let on_gpu = text.contains("initializing CUDA") || text.contains("use_cuda");
+    let on_gpu = ["initializing CUDA", "use_cuda", "use_rocm"].iter().any(|sign| text.contains(sign));
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();

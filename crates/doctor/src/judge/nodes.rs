@@ -120,7 +120,9 @@ pub(super) fn grace_mode(facts: &SystemFacts<'_>) -> Option<Check> {
     if nodes.is_empty() {
         return match topology.source {
             TopologySource::ThisSystem => GRACE.ok(mode),
-            TopologySource::XmlFile { .. } => GRACE.unknown(mode, "`numabench topo` on that machine"),
+            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => {
+                GRACE.unknown(mode, "`numabench topo` on that machine")
+            }
         };
     }
     GRACE.remark(

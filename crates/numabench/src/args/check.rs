@@ -38,9 +38,10 @@ pub struct Check {
     /// anything is sent; one that names another is a finding (exit code 5)
     #[arg(long, conflicts_with = "bandwidth")]
     pub nic: bool,
-    /// Judge by a saved hwloc XML file (of topo --save, or `lstopo FILE.xml`) whether the placement seen here would be right there
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
+    /// Judge by a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`; or texts, as `topo --input` takes them) whether the
+    /// placement seen here would be right there
+    #[arg(long, value_name = "FILE")]
+    pub input: Vec<PathBuf>,
     /// This process's number among the ranks of its node, from 0, for a launcher that numabench does not know
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=MOST - 1), conflicts_with = "pid")]
     pub rank: Option<usize>,
@@ -51,6 +52,10 @@ pub struct Check {
     /// numactl or taskset, or with a wrapper whose script is here
     #[arg(long, value_name = "LINE", conflicts_with_all = ["pid", "all", "program", "rank", "ranks"])]
     pub launch: Option<String>,
+    /// Judge what a launcher printed of where it put its ranks: --report-bindings (Open MPI), --cpu-bind=verbose (srun, PALS), HYDRA_TOPO_DEBUG=1 (MPICH),
+    /// I_MPI_DEBUG=4 (Intel MPI); - is standard input. With --input the machine, with --launch the line that says their GPUs
+    #[arg(long, value_name = "FILE|-", conflicts_with_all = ["pid", "all", "program", "rank", "ranks", "threads"])]
+    pub printed: Option<PathBuf>,
     /// With an srun line: the site's gres.conf, whose Cores= say which GPUs Slurm takes for near to a task
     #[arg(long, value_name = "FILE")]
     pub gres_conf: Option<PathBuf>,
@@ -59,7 +64,7 @@ pub struct Check {
     pub slurm_conf: Option<PathBuf>,
     /// Measure instead whether this node's GPUs copy as fast as equal GPUs: against each other, and against a baseline. Takes
     /// seconds; as a prologue run it once a node, while nothing else runs
-    #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "rank", "ranks"], help_heading = "Bandwidth")]
+    #[arg(long, conflicts_with_all = ["pid", "all", "program", "input", "launch", "printed", "rank", "ranks"], help_heading = "Bandwidth")]
     pub bandwidth: bool,
     /// What is measured: copies to the GPUs and back, within each GPU's memory (hbm), and from each GPU to the next (peer); each has a class
     /// and a limit of its own

@@ -7,10 +7,10 @@ use super::ColorChoice;
 /// `numabench doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Doctor {
-    /// Judge this machine's settings by a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`): its cores, NUMA nodes
-    /// and GPUs instead of those here
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
+    /// Judge this machine's settings by a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`; or texts, as `topo --input`
+    /// takes them): its cores, NUMA nodes and GPUs instead of those here
+    #[arg(long, value_name = "FILE")]
+    pub input: Vec<PathBuf>,
     /// Write the document to FILE, to standard output instead of the table (-), or into a folder (DIR/) under this node's name: of a launch
     /// with one task a node the first one then shows all nodes
     #[arg(long, value_name = "FILE|-|DIR/")]

@@ -23,6 +23,9 @@ pub struct Import {
     /// When the run was, as 2026-11-22T14:01:28Z, which the programs do not write [default: when the first file was last changed]
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub started_at: Option<String>,
+    /// Figures of your site, beside those that come with numabench (`numabench reference` shows their form)
+    #[arg(long, value_name = "FILE")]
+    pub reference: Option<PathBuf>,
     /// The host, where the output does not say
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,

@@ -42,9 +42,10 @@ pub struct Place {
     /// PUs whose cores no rank gets, as taskset writes them
     #[arg(long, value_name = "LIST", value_parser = ids, help_heading = "What is placed")]
     pub reserve: Option<IdSet>,
-    /// Plan for a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`) instead of this one
-    #[arg(long, value_name = "FILE.xml", conflicts_with_all = ["measure", "from"], help_heading = "What is placed")]
-    pub input: Option<PathBuf>,
+    /// Plan for a saved machine (an hwloc XML file of `topo --save`, or `lstopo FILE.xml`; or texts, as `topo --input` takes them) instead of
+    /// this one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "from"], help_heading = "What is placed")]
+    pub input: Vec<PathBuf>,
     /// Take the places that an earlier `place --json FILE` found best
     #[arg(long, value_name = "FILE", conflicts_with_all = ["measure", "ranks", "gpus", "cores_per_rank", "threads", "smt", "strategy", "reserve"], help_heading = "What is placed")]
     pub from: Option<PathBuf>,

@@ -18,9 +18,10 @@ pub struct Topo {
     /// Something else than a view.
     #[command(subcommand)]
     pub action: Option<TopoAction>,
-    /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine
-    #[arg(long, value_name = "FILE.xml")]
-    pub input: Option<PathBuf>,
+    /// Read a saved hwloc XML file (of --save, or `lstopo FILE.xml`) instead of this machine, or what other tools printed of one: lscpu,
+    /// numactl -H, lstopo, nvidia-smi topo -m (also -L, -q), rocm-smi --showtopo; one file with all, or the option several times
+    #[arg(long, value_name = "FILE")]
+    pub input: Vec<PathBuf>,
     /// Save this machine as hwloc XML too, for --input and for lstopo; - is standard output, without a view
     #[arg(long, value_name = "FILE.xml|-", conflicts_with = "input")]
     pub save: Option<PathBuf>,

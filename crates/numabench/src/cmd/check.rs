@@ -59,19 +59,31 @@ fn look(args: &Check) -> Result<Exit, Fault> {
 fn asked(args: &Check) -> Result<CheckRequest, Fault> {
     let launch =
         Launch::here().with_numbers_of_user(args.rank, args.ranks.map(NonZeroUsize::get)).map_err(Fault::usage)?;
-    let whom = match &args.launch {
-        Some(line) => {
-            let site = SlurmFiles::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
-            Whom::Line(line.clone(), site.map_err(Fault::usage)?)
-        }
-        None if args.all => Whom::GpuUsers,
-        None if args.pid.is_empty() => Whom::Launch(launch),
-        None => Whom::Processes(args.pid.clone()),
+    let line = args.launch.as_ref().map(|line| {
+        let site = SlurmFiles::read(args.gres_conf.as_deref(), args.slurm_conf.as_deref());
+        site.map(|site| (line.clone(), site)).map_err(Fault::usage)
+    });
+    let whom = match (&args.printed, line.transpose()?) {
+        (Some(path), line) => Whom::Printed(printed(path)?, line),
+        (None, Some((line, site))) => Whom::Line(line, site),
+        (None, None) if args.all => Whom::GpuUsers,
+        (None, None) if args.pid.is_empty() => Whom::Launch(launch),
+        (None, None) => Whom::Processes(args.pid.clone()),
     };
     // Before a program nothing is started that could keep it from starting: a driver that hangs in the kernel would.
-    let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_none();
+    let asks_driver = matches!(whom, Whom::Launch(_)) && args.program.is_empty() && args.input.is_empty();
     let driver_gpus = if asks_driver { backends::off_bus_in_time() } else { None };
     Ok(CheckRequest { whom, input: args.input.clone(), driver_gpus, wait: args.timeout })
+}
+
+/// The most that is read of what a launcher printed.
+const MOST_PRINTED: u64 = 64 << 20;
+
+/// The text of what a launcher printed.
+fn printed(path: &Path) -> Result<String, Fault> {
+    let bytes = topo::read_input(path, MOST_PRINTED)
+        .map_err(|error| Fault::usage(anyhow::anyhow!("--printed {}: {error}", path.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Shows the node, and says what its placement is as an exit code.

@@ -1,10 +1,12 @@
 //! `numabench check --bandwidth`: measure this node's GPUs, or those of each node of a launch, and say whether they are well.
 
 use analysis::gate::Checked;
+use analysis::imported_fits::answer_of_checked;
 use experiments::bandwidth_check::{BandwidthCheck, read_baseline};
 
 use crate::args::ColorChoice;
 use crate::args::check::Check;
+use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::result_output::{JsonOutput, json, write};
@@ -12,7 +14,12 @@ use crate::{fleet, output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Check) -> Result<Exit, Fault> {
-    let table = |checked: &Checked| render::compared::gate(checked, terminal::width());
+    let references = references(None)?;
+    let table = |checked: &Checked| {
+        // As in measurements, a figure of others decides nothing.
+        let normal = answer_of_checked(checked, &references).into_iter().map(|line| format!("  {line}\n"));
+        render::compared::gate(checked, terminal::width()) + &normal.collect::<String>()
+    };
     if let Some(folder) = fleet::folder(args.json.as_deref()) {
         return fleet::run(folder, ColorChoice::Auto, |file| {
             let sink = output_file::open(file)?;

@@ -26,7 +26,7 @@ fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let Origin { tool, argv, began } = origin();
     let output = Output::whole(json, args.quiet, args.color);
     let sink = output.open()?;
-    let survey = survey_of(args.input.as_deref())?;
+    let survey = survey_of(&args.input)?;
     let checks = doctor::look(&survey);
     let answer = doctor::answer(&checks);
     let exit = Exit::from_code(answer.exit_code);

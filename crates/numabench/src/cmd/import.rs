@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use analysis::import::{About, ProgramOutput, import};
+use analysis::imported_fits::answer;
 use anyhow::anyhow;
 use experiments::document::Origin;
 use experiments::documents;
 use report::document::Status;
 
 use crate::args::import::Import;
+use crate::cmd::reference::with as references;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::result_output::{json, origin, write};
@@ -34,7 +36,8 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
         Some(sink) => write(&sink, &json)?,
         None => terminal::print(&json)?,
     }
-    for line in document.verdict.iter().chain(&document.notes) {
+    let normal = answer(&document, &references(args.reference.as_deref())?);
+    for line in normal.iter().chain(&document.verdict).chain(&document.notes) {
         terminal::say(line);
     }
     Ok(match document.status {

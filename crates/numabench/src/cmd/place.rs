@@ -23,14 +23,14 @@ pub fn run(args: &Place) -> Result<Exit, Fault> {
     // The output is opened first: a measurement whose result cannot be kept must not begin.
     let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
     let sink = output.open()?;
-    let survey = survey_of(args.input.as_deref())?;
+    let survey = survey_of(&args.input)?;
     let topology = &survey.topology;
     if args.emit == Some(Emit::GresConf) {
         return gres_conf(&survey, args.quiet).map(|()| Exit::Ok);
     }
     let asked = args.asked();
     let unseen =
-        (!args.measure && args.input.is_none() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
+        (!args.measure && args.input.is_empty() && args.from.is_none()).then(backends::off_bus_in_time).flatten();
     if let Some(unseen) = unseen {
         terminal::say(&format!(
             "warning: {unseen}: no rank is planned for them; `numabench place --measure` asks the driver, and measures what is near"

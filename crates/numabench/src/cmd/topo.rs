@@ -32,14 +32,14 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         )));
     }
     let picture = args.svg.as_deref().map(Output::open).transpose()?;
-    let survey = match (&args.input, &args.save) {
-        (Some(path), _) => topo::survey_xml(path).map_err(Fault::usage)?,
+    let survey = match (&args.input[..], &args.save) {
+        (saved @ [_, ..], _) => topo::survey_files(saved).map_err(Fault::usage)?,
         // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
-        (None, None) if args.matrix || args.identity || args.json || args.svg.is_some() => {
+        ([], None) if args.matrix || args.identity || args.json || args.svg.is_some() => {
             topo::survey_with_nvml().map_err(no_result)?
         }
-        (None, None) => topo::survey().map_err(no_result)?,
-        (None, Some(path)) => {
+        ([], None) => topo::survey().map_err(no_result)?,
+        ([], Some(path)) => {
             let output = Output::open(path)?;
             let settings = |survey: &topo::Survey| doctor::settings(&doctor::look(survey));
             let (survey, xml) = topo::survey_and_xml(settings).map_err(no_result)?;
@@ -105,8 +105,8 @@ fn is_stdout(path: &Path) -> bool {
 
 /// Compares two files; a difference is a finding.
 fn diff(old: &Path, new: &Path, is_json: bool) -> Result<Exit, Fault> {
-    let old = topo::survey_xml(old).map_err(Fault::usage)?;
-    let new = topo::survey_xml(new).map_err(Fault::usage)?;
+    let read = |path: &Path| topo::survey_files(&[path.to_owned()]).map_err(Fault::usage);
+    let (old, new) = (read(old)?, read(new)?);
     let differences = topo::difference::differences(&old, &new);
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
     if is_json {

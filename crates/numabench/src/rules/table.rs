@@ -118,8 +118,8 @@ const CHECK: &[Rule] = &[
     needs(&["rank"], &["ranks"]),
     needs(&["gres-conf", "slurm-conf"], &["launch"]),
     needs(&["strict"], &["program"]),
-    apart(&["nic"], &["launch"], "the variables of ranks that do not run are not known"),
-    apart(&["timeout"], &["pid", "all", "launch"], "no rank is waited for"),
+    apart(&["nic"], &["launch", "printed"], "the variables of ranks that do not run are not known"),
+    apart(&["timeout"], &["pid", "all", "launch", "printed"], "no rank is waited for"),
     apart(&["threads", "quiet"], &["json=-"], NO_TABLE),
 ];
 

@@ -354,6 +354,11 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
     let ended = import("nvbandwidth", &[path("nvbandwidth.json")], "nv.json");
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains("verified"), "{}", ended.err);
+    let first = ended.err.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("Normal for ") || first.starts_with("Low for ") || first.starts_with("No figure known"),
+        "{first}"
+    );
     assert_eq!(import("osu", &[path("osu_latency.txt"), path("osu_bw.txt")], "osu.json").code, Some(0));
     assert_eq!(import("transferbench", &[path("transferbench-config.txt")], "tb.json").code, Some(0));
     for name in ["nv.json", "osu.json", "tb.json"] {

@@ -1,6 +1,6 @@
 //! What others measured on such hardware, beside what was measured here: a line a direction, and the list of all figures.
 
-use analysis::reference::{FigureOrigin, Reference, plain_name};
+use analysis::reference::{FigureOrigin, Reference, plain_name, usual_causes};
 use analysis::reference_fits::{Fit, fits};
 use report::Document;
 use stats::units::{counted, duration_range, range as range_of, size};
@@ -54,12 +54,7 @@ fn range((low, high): (f64, f64), is_time: bool) -> String {
 fn hint(fit: &Fit) -> String {
     let most = fit.worse.iter().map(|(_, part)| *part).fold(0.0, f64::max);
     let gpus: Vec<String> = fit.worse.iter().map(|(gpu, _)| gpu.to_string()).collect();
-    let look = match &fit.reference.what[..] {
-        "local" => "clocks and power limit, other processes on the GPU",
-        "peer" => "the links (nvidia-smi nvlink -s), the fabric manager, ACS on the bridges between the GPUs",
-        "load" => "the CPU's power states, a memory node that is far from the GPU",
-        _ => "the link's width and generation, a core or memory far from the GPU, the IOMMU, locked clocks, other jobs",
-    };
+    let look = usual_causes(&fit.reference.what);
     let far = if fit.reference.is_time { "above" } else { "below" };
     format!(
         "GPU {} up to {:.1} % {far} that range: a hint and no finding, since machines differ by a few per cent. Look at {look}; {}",

@@ -227,6 +227,17 @@ fn a_stray_line_between_costs_no_figure_and_is_named_with_its_number() -> Done {
 }
 
 #[test]
+fn what_was_copied_from_a_terminal_has_spaces_for_tabs_and_the_same_figures() -> Done {
+    for (program, name) in SAMPLES {
+        let bytes = String::from_utf8(output(name)?.bytes)?.replace('\t', "        ").into_bytes();
+        let document = import(program, &[ProgramOutput { name: name.to_owned(), bytes }], about());
+        let document = document.map_err(|(_, fault)| format!("{name}: {fault}"))?;
+        assert_eq!(figures(&document), figures(&imported(program, &[name])?), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_figure_that_cannot_be_read_and_another_programs_output_are_refused() -> Done {
     for (program, name) in SAMPLES {
         let text = String::from_utf8(output(name)?.bytes)?;

@@ -193,7 +193,7 @@ impl Drawing<'_> {
     fn missing(&self, nest: &Nest<'_>) -> Option<Block> {
         let words = match self.survey.topology.source {
             TopologySource::ThisSystem => "Offline",
-            TopologySource::XmlFile { .. } => "Offline, or left out of the file",
+            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "Offline, or left out of the file",
         };
         let missing = &nest.missing_pus;
         let lines = vec![

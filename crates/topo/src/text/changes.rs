@@ -9,7 +9,7 @@ use crate::model::Topology;
 pub(super) fn lines(old: &Topology, new: &Topology, differences: &[Difference], width: usize) -> Vec<String> {
     let named = |topology: &Topology| match &topology.hostname {
         Some(host) => format!("{} ({host})", source(&topology.source)),
-        None => source(&topology.source).to_owned(),
+        None => source(&topology.source),
     };
     let (from, to) = (named(old), named(new));
     if differences.is_empty() {

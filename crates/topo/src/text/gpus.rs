@@ -4,7 +4,8 @@ use stats::IdSet;
 use stats::units::rate;
 
 use super::layout::{cut, fitted, grouped, ids};
-use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology};
+use crate::gpu_class::{AMD, NVIDIA};
+use crate::model::{Gpu, Link, Locality, NodeKind, Rung, Topology, Unsaid};
 
 /// The column of links where all of them are PCIe's.
 const PCIE: &str = "PCIe link";
@@ -12,7 +13,8 @@ const PCIE: &str = "PCIe link";
 /// The table and its notes.
 pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
     if topology.gpus.is_empty() {
-        return vec!["no GPU among the PCI devices".to_owned()];
+        let is_open = topology.source.unsaid().contains(&Unsaid::Gpus);
+        return vec![if is_open { "GPUs: not said" } else { "no GPU among the PCI devices" }.to_owned()];
     }
     let coherent = topology.gpus.iter().any(|gpu| topology.host_link(gpu).is_some());
     let pcie = topology.gpus.iter().any(|gpu| gpu.link.is_some());
@@ -23,7 +25,9 @@ pub(super) fn lines(topology: &Topology, width: usize) -> Vec<String> {
         rows.extend(topology.gpus.iter().map(|gpu| row(topology, gpu, links, name_columns)));
         rows
     });
-    lines.insert(0, "GPUs, in PCI order".to_owned());
+    let is_numbered_by_tool = topology.source.unsaid().contains(&Unsaid::GpuAddresses);
+    let order = if is_numbered_by_tool { "GPUs, as the tool numbers them" } else { "GPUs, in PCI order" };
+    lines.insert(0, order.to_owned());
     lines.extend(notes(&topology.gpus, width));
     lines.extend(modes(topology, width));
     lines
@@ -59,7 +63,13 @@ pub(crate) fn node_cell(topology: &Topology, locality: &Locality) -> String {
 }
 
 pub(crate) fn name(gpu: &Gpu) -> String {
-    gpu.name.value.clone().unwrap_or_else(|| format!("PCI {:04x}:{:04x}", gpu.vendor_id, gpu.device_id))
+    let ids = || match (gpu.vendor_id, gpu.device_id) {
+        (NVIDIA, 0) => "NVIDIA, model ?".to_owned(),
+        (AMD, 0) => "AMD, model ?".to_owned(),
+        (_, 0) => "model ?".to_owned(),
+        (vendor, device) => format!("PCI {vendor:04x}:{device:04x}"),
+    };
+    gpu.name.value.clone().unwrap_or_else(ids)
 }
 
 pub(crate) fn rung(rung: Rung) -> &'static str {

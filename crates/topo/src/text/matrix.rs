@@ -112,7 +112,7 @@ pub(super) fn links(survey: &Survey, width: usize) -> Vec<String> {
     if gpus.iter().any(|gpu| gpu.link.is_some()) {
         let when = match survey.topology.source {
             TopologySource::ThisSystem => "now",
-            TopologySource::XmlFile { .. } => "when the file was written",
+            TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "when the file was written",
         };
         let carries_none = gpus.iter().all(|gpu| survey.topology.host_link(gpu).is_some());
         let whose = if carries_none { ": no copy between host memory and these GPUs goes over it" } else { "" };

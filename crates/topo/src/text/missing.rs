@@ -16,6 +16,9 @@ pub(super) fn lines(survey: &Survey, width: usize) -> Vec<String> {
         TopologySource::XmlFile { .. } => {
             ("offline, or left out when the file was written", "not allowed, or left out when the file was written")
         }
+        TopologySource::Texts { .. } => {
+            ("offline, or left out of one of the texts", "not allowed, or left out of one of the texts")
+        }
     };
     let reserved = topology.reserved_cores().iter().fold(IdSet::default(), |all, core| all.or(&core.pus));
     // A node without memory is in no cpuset: its own line says why nothing can be had there.

@@ -88,7 +88,7 @@ pub(super) fn process(survey: &Survey, width: usize) -> Vec<String> {
     };
     let whose = match topology.source {
         TopologySource::ThisSystem => "this process",
-        TopologySource::XmlFile { .. } => "the process that wrote the file",
+        TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "the process that wrote the file",
     };
     let mut lines = vec![whose.to_owned()];
     lines.extend(wrapped("  memory policy  ", &policy(&process.policy), width));

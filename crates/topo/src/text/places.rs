@@ -158,6 +158,7 @@ fn pus(topology: &Topology, pus: &IdSet) -> String {
     let threads = match (cores.iter().min(), cores.iter().max()) {
         (Some(1), Some(1)) => format!(", {}", count(cores.len(), "core")),
         (Some(least), Some(most)) if least == most => format!(", {} x {most} PUs", count(cores.len(), "core")),
+        (None, _) => format!(", {}", count(pus.len(), "PU")),
         _ => format!(", {}, {}", count(cores.len(), "core"), count(pus.len(), "PU")),
     };
     let allowed = pus.and(&topology.allowed.pus);

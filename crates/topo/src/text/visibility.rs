@@ -23,7 +23,7 @@ pub(super) fn all(survey: &Survey, width: usize) -> Vec<String> {
 fn of_runtime(survey: &Survey, visibility: &Visibility, width: usize) -> Vec<String> {
     let label = match survey.topology.source {
         TopologySource::ThisSystem => "visible to programs started here: ",
-        TopologySource::XmlFile { .. } => "visible where the file was written: ",
+        TopologySource::XmlFile { .. } | TopologySource::Texts { .. } => "visible where the file was written: ",
     };
     let set: Vec<String> = visibility.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let set = if set.is_empty() { "no variable is set".to_owned() } else { set.join(" ") };
