@@ -168,7 +168,7 @@ fn no_line_that_place_prints_is_judged_wrong_on_any_machine_for_up_to_three_rank
         .into_iter()
         .filter_map(|file| {
             let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            Some((name, Machine::read(Some(&file)).ok()?))
+            Some((name, Machine::read(std::slice::from_ref(&file)).ok()?))
         })
         .collect();
     let jobs: Vec<(&(String, Machine), usize)> =
@@ -240,7 +240,7 @@ fn worst_lines(topology: &Topology, places: &NodePlaces) -> Vec<String> {
 fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
     let mut fixes = 0;
     for file in files()? {
-        let Ok(machine) = Machine::read(Some(&file)) else { continue };
+        let Ok(machine) = Machine::read(std::slice::from_ref(&file)) else { continue };
         let topology = machine.judged_by();
         let gpus = topology.gpus.len();
         let ask = Ask { ranks: Some(gpus), strategy: Strategy::Worst, ..Ask::default() };
@@ -250,7 +250,7 @@ fn every_fix_that_is_printed_judged_again_is_well_placed() -> Outcome {
         for line in worst_lines(topology, &places) {
             let group = || Group::of_line(&line, &SlurmFiles::default(), &machine);
             let Ok(group) = group() else { continue };
-            let node = Node::judge(Machine::read(Some(&file))?, group, None, Duration::ZERO);
+            let node = Node::judge(Machine::read(std::slice::from_ref(&file))?, group, None, Duration::ZERO);
             for fix in node.fix().iter().filter(|fix| !fix.contains('…')) {
                 let after = mended(&line, fix);
                 let (placed, why) = verdict(&machine, &after)?;
