@@ -1,4 +1,4 @@
-//! Whether figures that another program printed are normal: held against reference figures of the GPU that the output names. Pure.
+//! Whether figures that another program printed are normal: held against reference figures of the GPU that the output names. Pure. 405 lines because its tests bring the printed outputs that they hold.
 //!
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
