@@ -113,6 +113,7 @@ const COMMANDS: &[Command] = &[
             ("nic", "--nic", ""),
             ("input", "--input machine.xml", ""),
             ("launch", "--launch 'srun -n2 true'", ""),
+            ("printed", "--printed bindings.txt", ""),
             ("json", "--json out.json", ""),
             ("json", "--json -", ""),
             ("strict", "--strict -- true", ""),
@@ -122,6 +123,8 @@ const COMMANDS: &[Command] = &[
             ("all", "nic", "no process uses a GPU"),
             ("threads", "nic", "this process has one thread"),
             ("threads", "input", "this process has one thread"),
+            ("threads", "strict", "this process has one thread"),
+            ("launch", "printed", "this line says nothing of GPUs"),
         ],
         unseen: &[
             ("rank", "ranks meet other processes"),
@@ -271,7 +274,7 @@ const COMMANDS: &[Command] = &[
             ("host", "--host nid1", ""),
         ],
         same: &[],
-        unseen: &[],
+        unseen: &[("reference", "lines of GPUs say nothing of STREAM's figures")],
         end: "",
     },
 ];
@@ -398,6 +401,12 @@ impl Tried<'_> {
 const LINES: &str =
     "H200 | - | device | local | ce | 512MiB | - | 2000-2100 GB/s | 2400 | report | 1 | a test | 2026-11 | here\n";
 
+/// What srun prints with `--cpu-bind=verbose`.
+const BINDINGS: &str = "\
+cpu-bind=MASK - vm, task  0  0 [4711]: mask 0x1 set
+cpu-bind=MASK - vm, task  1  1 [4712]: mask 0x2 set
+";
+
 /// What STREAM 5.10 prints.
 const STREAM: &str = "\
 STREAM version $Revision: 5.10 $
@@ -417,6 +426,7 @@ fn write_files(folder: &Path) -> Done {
     fs::copy(fixture, folder.join("machine.xml"))?;
     fs::write(folder.join("lines.txt"), LINES)?;
     fs::write(folder.join("stream.txt"), STREAM)?;
+    fs::write(folder.join("bindings.txt"), BINDINGS)?;
     for (name, size) in [("run.json", "4KiB"), ("other.json", "4KiB,8KiB"), ("third.json", "4KiB")] {
         let path = folder.join(name).display().to_string();
         let line = ["pingpong", "--backend", "host", "--gpus", "0", "--size", size, "--reps", "40", "--json", &path];
