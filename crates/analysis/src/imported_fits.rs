@@ -114,7 +114,7 @@ fn answer_of(
     let first = match (lines.len(), low.is_empty()) {
         (0, _) => format!("No figure known to hold these against: `numabench reference` has none of {model} for them."),
         (count, true) => {
-            format!("Normal for {model}: {} held against figures of others.", counted(count, "kind of figure"))
+            format!("Normal for {model}: {} of figure held against figures of others.", counted(count, "kind"))
         }
         (_, false) => format!("Low for {model}: {} what others have.", low.join(", ")),
     };

@@ -289,9 +289,9 @@ fn ratio_of_medians(base: &[f64], new: &[f64], laws: &mut BTreeMap<usize, Median
 }
 
 impl CasePair {
-    /// Whether both sides are the very same runs: no two measurements have equal blocks.
+    /// Whether both sides are the very same runs: no two measurements have equal blocks. Of a single rounded figure nobody knows.
     pub fn is_one_measurement(&self) -> bool {
-        self.base == self.new
+        self.base == self.new && self.base.iter().all(|(_, blocks)| blocks.len() > 1)
     }
 
     /// Runs are the unit where they tell how they differ.

@@ -126,3 +126,15 @@ fn with_a_list_of_the_cores_ranks_are_placed_and_lines_judged() -> Done {
     assert_eq!(judged("2,0")?, Some(5), "each at the other's");
     Ok(())
 }
+
+#[test]
+fn the_tree_counts_no_cores_that_no_text_says() -> Done {
+    let texts = Texts::written()?;
+    let head = |with_list| -> Result<String, Box<dyn Error>> {
+        let tree = String::from_utf8(texts.run(&["topo", "--tree"], with_list)?.stdout)?;
+        Ok(tree.lines().find(|line| line.starts_with("machine")).ok_or("no tree")?.to_owned())
+    };
+    assert_eq!(head(false)?, "machine  ? cores, 8 PUs");
+    assert_eq!(head(true)?, "machine  4 cores, 8 PUs");
+    Ok(())
+}

@@ -77,6 +77,7 @@ mod memory;
 mod memory_limits;
 mod moving;
 mod nvml;
+mod option_samples;
 mod options;
 mod output;
 mod pairs;

@@ -10,7 +10,7 @@ use stats::units::rounded_size;
 use super::gpus::{link, name};
 use super::layout::{count, cut, ids, named, wrapped};
 use super::nics::name as nic_name;
-use crate::model::{Core, Gpu, Locality, NodeKind, NumaNode, Rung, Topology};
+use crate::model::{Core, Gpu, Locality, NodeKind, NumaNode, Rung, Topology, Unsaid};
 use crate::nest::{Place, PlaceKind};
 use crate::nics::Nic;
 use crate::survey::Survey;
@@ -64,7 +64,11 @@ fn place_words(topology: &Topology, place: &Place<'_>) -> String {
     match place.kind {
         PlaceKind::Machine => {
             let host = topology.hostname.as_deref().unwrap_or("machine");
-            format!("{host}  {}, {}", count(topology.cores.len(), "core"), count(place.pus.len(), "PU"))
+            let cores = match topology.source.unsaid().contains(&Unsaid::Cores) {
+                true => "? cores".to_owned(),
+                false => count(topology.cores.len(), "core"),
+            };
+            format!("{host}  {cores}, {}", count(place.pus.len(), "PU"))
         }
         PlaceKind::Package(package) => {
             let id = package.os_index.map_or_else(|| "?".to_owned(), |id| id.to_string());
