@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 use stats::IdSet;
@@ -17,7 +16,7 @@ const BATCH: usize = 65_536;
 /// How closely pages are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageCheck {
-    /// For the first time on this memory: every page, or one in each 2 MiB where one node alone has memory.
+    /// For the first time on this memory: every page.
     First,
     /// Again, after it was used: every page, or where pages cannot move (pinned ones) one in each 2 MiB.
     Again,
@@ -29,16 +28,6 @@ const SAMPLED_BYTES: usize = 2 << 20;
 /// One base page of so many bytes in this many is looked at where pages cannot move.
 fn sampled(page_bytes: usize) -> usize {
     (SAMPLED_BYTES / page_bytes.max(1)).max(1)
-}
-
-/// Whether the machine has memory on one node alone, so that no page can lie elsewhere. A look at every page takes the process's own lock of its
-/// memory for every sixteen: 64 threads that looked at 64 MiB each waited a tenth of a second for each other, each time.
-fn has_one_memory_node() -> bool {
-    static ONE: OnceLock<bool> = OnceLock::new();
-    *ONE.get_or_init(|| {
-        let nodes = std::fs::read_to_string("/sys/devices/system/node/has_memory").ok();
-        nodes.and_then(|text| text.trim().parse::<IdSet>().ok()).is_some_and(|nodes| nodes.len() == 1)
-    })
 }
 
 /// Where the pages of one rank's host memory lie.
@@ -117,8 +106,7 @@ impl PagesPerNode {
 
     /// As [`PagesPerNode::of`], for memory that others may write meanwhile: its addresses are never read.
     pub fn at(addresses: Range<usize>, look: PageCheck, movable: bool) -> Self {
-        let can_lie_elsewhere = look == PageCheck::First || movable;
-        let one_in = if can_lie_elsewhere && !has_one_memory_node() { 1 } else { sampled(rustix::param::page_size()) };
+        let one_in = if look == PageCheck::First || movable { 1 } else { sampled(rustix::param::page_size()) };
         let mut pages = Self { one_in: one_in as u64, ..Self::default() };
         pages.count(addresses, one_in);
         pages
@@ -239,10 +227,8 @@ mod tests {
             let pages = PagesPerNode::of(&memory, look, movable);
             pages.per_node.values().sum::<u64>() + pages.unknown
         };
-        // Where no other node has memory, a sample tells as much as every page.
-        let least = if has_one_memory_node() { 4 } else { 2048 };
-        assert!(count(PageCheck::First, false) >= least);
-        assert!(count(PageCheck::Again, true) >= least);
+        assert!(count(PageCheck::First, false) >= 2048);
+        assert!(count(PageCheck::Again, true) >= 2048);
         let sampled = count(PageCheck::Again, false);
         assert!((4..=8).contains(&sampled), "{sampled} pages of 8 MiB");
     }

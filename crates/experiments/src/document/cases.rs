@@ -263,7 +263,7 @@ fn pages(pages: &PagesPerNode, source: &str) -> Known<Vec<NodePages>> {
     }
     let source = match pages.one_in {
         0 | 1 => source.to_owned(),
-        more => format!("{source}, one page in {more}: the others cannot lie elsewhere"),
+        more => format!("{source}, one page in {more}: pinned pages cannot move"),
     };
     Known::value(pages.per_node.iter().map(|(node, pages)| NodePages { node: *node, pages: *pages }).collect(), source)
 }

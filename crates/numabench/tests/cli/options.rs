@@ -173,7 +173,7 @@ fn the_document_of_a_run_proves_where_it_was_and_no_other_place() -> Done {
         ("seen_after/pu/value", json!(pu + 1)),
         ("seen_after/affinity/value", json!([pu, pu + 1])),
         ("seen_before/host_pages/value", json!([{"node": node, "pages": 511}, {"node": node + 1, "pages": 1}])),
-        ("seen_after/host_pages/value", json!([{"node": node, "pages": 0}])),
+        ("seen_after/host_pages/value", json!([{"node": node, "pages": 511}])),
         ("seen_after/host_pages/value", json!(null)),
         ("seen_before/device_pages/value", json!([{"node": node + 1, "pages": 256}])),
         ("outcome/status", json!("invalid")),
