@@ -89,7 +89,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     by_host.into_iter().map(run).collect()
 }
 
-/// The measured rows; those of threads that together make one cell of a matrix of CPU reads, writes or copies
+/// The measured rows; those of threads that together make one cell of a matrix of CPU reads, writes, copies or kernels
 /// are one row with their sum, as the matrix shows it. A cell of
 /// which a thread has no figure has no sum.
 fn with_threads_together<B>(document: &Document<B>, rows: &[Row]) -> Vec<Row> {
@@ -102,7 +102,7 @@ fn with_threads_together<B>(document: &Document<B>, rows: &[Row]) -> Vec<Row> {
     };
     let is_of_threads = |row: &Row| {
         row.order == Order::Simultaneous
-            && matches!(row.direction, Direction::Read | Direction::Write | Direction::Copy)
+            && matches!(row.direction, Direction::Read | Direction::Write | Direction::Copy | Direction::Kernel)
     };
 
     let (mut all, mut first): (Vec<Row>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());

@@ -296,12 +296,21 @@ fn threads_together_have_one_rate_in_the_matrix_in_their_case_and_in_a_fleet() -
     let together = read.aggregate.as_ref().ok_or("no aggregate")?.sum_bytes_per_s;
 
     let figure = matrix.cell(&document, &Plane::of(read), 0, 0).ok_or("no cell")??;
-    let fleet = node_run::of_document(&document);
-    let column = fleet.iter().flat_map(|run| &run.points).find(|point| point.column.starts_with("read"));
-
     assert!((figure.median / together - 1.0).abs() < 1e-12, "{} {together}", figure.median);
     let interval = figure.interval.ok_or("ten blocks have an interval")?;
     assert!(interval.contains(figure.median), "{interval:?}");
-    assert!(column.is_some_and(|point| (point.value / together - 1.0).abs() < 1e-12), "{column:?}");
+
+    for direction in [Direction::Read, Direction::Kernel] {
+        let mut document = document.clone();
+        document
+            .cases
+            .iter_mut()
+            .filter(|case| case.direction == Direction::Read)
+            .for_each(|case| case.direction = direction);
+        document.rows.clear();
+        let fleet = node_run::of_document(&document);
+        let column = fleet.iter().flat_map(|run| &run.points).find(|point| point.column.starts_with("read"));
+        assert!(column.is_some_and(|point| (point.value / together - 1.0).abs() < 1e-12), "{direction:?}: {column:?}");
+    }
     Ok(())
 }
