@@ -1,16 +1,14 @@
 //! Small machines that each showed a fault, reduced from public reports, with what real tools do on them: Slurm 22.05.8, numactl 2.0.16, and the
 //! formats' own documentation. Files are in `cases/`.
 
+mod judged_line;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use check::{CheckError, CheckRequest, Looked, Whom, look};
-use launchers::line::LineError;
 use launchers::slurm_files::SlurmFiles;
 use launchers::{Dialect, Situation, say};
-use placement::judge::PlacementVerdict;
 use placement::{Ask, GpuChoice, NodePlaces, recommend};
 use topo::Topology;
 use topo::model::NodeKind;
@@ -25,29 +23,14 @@ fn topology(name: &str) -> Result<Topology, Box<dyn Error>> {
     Ok(topo::survey_xml(&case(&format!("{name}.xml")))?.topology)
 }
 
-/// The verdict on a line, the text that stands with it, and the fixes.
+/// The verdict on a line at the case's own site, the text that stands with it, and the fixes.
 fn judged(name: &str, line: &str) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
     let file = |end: &str| fs::read_to_string(case(&format!("{name}.{end}.conf"))).ok();
     let site = SlurmFiles {
         gres: file("gres").map(|text| text.parse()).transpose()?,
         nodes: file("slurm").map(|text| text.parse()).transpose()?,
     };
-    let whom = Whom::Line(line.to_owned(), site);
-    let input = vec![case(&format!("{name}.xml"))];
-    Ok(match look(&CheckRequest { whom, input, wait: Duration::from_secs(1), driver_gpus: None }) {
-        Ok(Looked::Judged(node)) => {
-            let placed = match node.placed() {
-                PlacementVerdict::Well => "well",
-                PlacementVerdict::Misplaced => "wrong",
-                PlacementVerdict::Unknown => "unknown",
-            };
-            (placed, node.table(false, false), node.fix().to_vec())
-        }
-        Ok(Looked::Told(_)) => return Err("a line is judged where it is read".into()),
-        Err(CheckError::Line(LineError::NotSaid(why))) => ("unknown", why, Vec::new()),
-        Err(CheckError::Line(error)) => ("refused", error.to_string(), Vec::new()),
-        Err(error) => return Err(error.into()),
-    })
+    judged_line::judged(line, &case(&format!("{name}.xml")), site)
 }
 
 fn places(name: &str, ranks: usize, gpus: GpuChoice) -> Result<(Topology, NodePlaces), Box<dyn Error>> {

@@ -6,15 +6,14 @@
 //! without its GPUs, for programs that use none. Verdicts were worked out by hand from the source and the machine. A verdict that is decided and not
 //! the table's is a wrong one, and there may be none; too many that are not decided where the table has a verdict are a failure too.
 
+mod judged_line;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use check::{CheckError, CheckRequest, Looked, Whom, look};
-use launchers::line::LineError;
+use judged_line::judged;
 use launchers::slurm_files::SlurmFiles;
-use placement::judge::PlacementVerdict;
 
 /// Of the lines of the table at least so many of a hundred are to be decided.
 const DECIDED: usize = 85;
@@ -80,30 +79,6 @@ fn site_of(name: &str) -> Result<SlurmFiles, Box<dyn Error>> {
     Ok(SlurmFiles { gres: None, nodes: Some(text.parse()?) })
 }
 
-/// What the check says of the line: the verdict's name, what stands with it, and the fix.
-fn judged(
-    line: &str,
-    machine: &Path,
-    site: &SlurmFiles,
-) -> Result<(&'static str, String, Vec<String>), Box<dyn Error>> {
-    let whom = Whom::Line(line.to_owned(), site.clone());
-    let asked = CheckRequest { whom, input: vec![machine.to_owned()], wait: Duration::from_secs(1), driver_gpus: None };
-    Ok(match look(&asked) {
-        Ok(Looked::Judged(node)) => {
-            let placed = match node.placed() {
-                PlacementVerdict::Well => "well",
-                PlacementVerdict::Misplaced => "wrong",
-                PlacementVerdict::Unknown => "unknown",
-            };
-            (placed, node.table(false, false), node.fix().to_vec())
-        }
-        Ok(Looked::Told(_)) => return Err("a line is judged where it is read".into()),
-        Err(CheckError::Line(LineError::NotSaid(why))) => ("unknown", why, Vec::new()),
-        Err(CheckError::Line(error)) => ("refused", error.to_string(), Vec::new()),
-        Err(error) => return Err(error.into()),
-    })
-}
-
 #[test]
 fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -> Result<(), Box<dyn Error>> {
     let (quoted, made) = (rows("quoted.tsv")?, rows("lines.tsv")?);
@@ -113,7 +88,7 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
     let (mut wrong, mut open, mut fixes) = (Vec::new(), Vec::new(), 0);
     for row in &rows {
         let machine = machine_of(&row.machine, folder.path())?;
-        let (verdict, said, fix) = judged(&row.line, &machine, &row.site)?;
+        let (verdict, said, fix) = judged(&row.line, &machine, row.site.clone())?;
         let what =
             || format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
         match (verdict, row.wanted.as_str()) {
@@ -123,7 +98,7 @@ fn no_line_of_the_table_gets_a_wrong_verdict_or_a_wrong_fix_and_few_get_none() -
         }
         for fix in fix.iter().filter(|fix| fix.starts_with("srun --")) {
             let line = mended(&row.line, fix);
-            let (after, said, _) = judged(&line, &machine, &row.site)?;
+            let (after, said, _) = judged(&line, &machine, row.site.clone())?;
             fixes += 1;
             if after != "well" {
                 wrong.push(format!("the fix {fix} of {} makes it {after}:\n{said}", row.line));
@@ -148,7 +123,7 @@ fn of_lines_that_were_searched_for_later_none_is_judged_wrongly_and_few_are_not_
     let folder = tempfile::tempdir()?;
     let (mut wrong, mut open, mut with_answer) = (Vec::new(), Vec::new(), 0);
     for row in &rows {
-        let (verdict, said, _) = judged(&row.line, &machine_of(&row.machine, folder.path())?, &row.site)?;
+        let (verdict, said, _) = judged(&row.line, &machine_of(&row.machine, folder.path())?, row.site.clone())?;
         let what =
             format!("{verdict} and not {}: {} on {} ({})\n{said}", row.wanted, row.line, row.machine, row.source);
         with_answer += usize::from(row.wanted != "unknown");
@@ -225,7 +200,7 @@ fn every_launch_line_of_the_readme_and_the_pages_is_read_and_none_is_wrong() -> 
     let mut read = 0;
     for page in pages {
         for line in lines_of(&fs::read_to_string(&page)?) {
-            let (verdict, said, _) = judged(&line, &machine("lumi-g"), &SlurmFiles::default())?;
+            let (verdict, said, _) = judged(&line, &machine("lumi-g"), SlurmFiles::default())?;
             assert!(matches!(verdict, "well" | "unknown"), "{}: {line}: {verdict}: {said}", page.display());
             read += 1;
         }
