@@ -3,30 +3,26 @@
 //! For whoever tunes a kernel: `numabench kernels` measures with placement, intervals and proof. `--hip` takes HIP instead of CUDA; `--class N` another size.
 //! Exit code 1 when a result is wrong.
 
+mod first_gpu;
+
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use device::{HeapMemory, HostMemory, MemoryKind, Platform, RoundStep};
-use kernels::{By, Kernel, LARGEST_CLASS, ProblemPart, ProblemSize};
+use device::{HeapMemory, HostMemory, MemoryKind, RoundStep};
+use first_gpu::{Asked, asked};
+use kernels::{By, Kernel, ProblemPart, ProblemSize};
 
 const RUNS: u32 = 10;
 const MARKS: usize = 10;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let hip = arguments.iter().position(|word| word == "--hip").map(|at| arguments.remove(at)).is_some();
-    let class = match arguments.iter().position(|word| word == "--class") {
-        Some(at) => arguments.drain(at..at + 2).nth(1).unwrap_or_default().parse()?,
-        None => LARGEST_CLASS,
-    };
-    let mut named: Vec<Kernel> = arguments.iter().map(|word| word.parse()).collect::<Result<_, String>>()?;
+    let Asked { platform, class, words } = asked()?;
+    let mut named: Vec<Kernel> = words.iter().map(|word| word.parse()).collect::<Result<_, String>>()?;
     if named.is_empty() {
         named = Kernel::ALL.to_vec();
     }
-    let platform: Box<dyn Platform> =
-        if hip { Box::new(backend_hip::load()?) } else { Box::new(backend_cuda::load()?) };
     let first = platform.devices().first().ok_or("no device")?;
     let device = platform.open(first.id)?;
     let mut out = std::io::stdout().lock();

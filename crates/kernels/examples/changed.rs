@@ -5,25 +5,24 @@
 //! `--hip` takes HIP instead of CUDA; `--class N` another size. Exit code 1 when a right result is refused or
 //! a wrong one is not.
 
+mod first_gpu;
+
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-use device::{Computer, DeviceError, HeapMemory, HostMemory, MemoryKind, Platform, RoundStep};
-use kernels::{By, Kernel, LARGEST_CLASS, Problem, ProblemSize};
+use device::{Computer, DeviceError, HeapMemory, HostMemory, MemoryKind, RoundStep};
+use first_gpu::{Asked, asked};
+use kernels::{By, Kernel, Problem, ProblemSize};
 
 /// Places of each result that are changed, one at a time.
 const PLACES: usize = 40;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let hip = arguments.iter().position(|word| word == "--hip").map(|at| arguments.remove(at)).is_some();
-    let class = match arguments.iter().position(|word| word == "--class") {
-        Some(at) => arguments.drain(at..at + 2).nth(1).unwrap_or_default().parse()?,
-        None => LARGEST_CLASS,
-    };
-    let platform: Box<dyn Platform> =
-        if hip { Box::new(backend_hip::load()?) } else { Box::new(backend_cuda::load()?) };
+    let Asked { platform, class, words } = asked()?;
+    if !words.is_empty() {
+        return Err(format!("{} is not known: every kernel is tried", words.join(" ")).into());
+    }
     let first = platform.devices().first().ok_or("no device")?;
     let device = platform.open(first.id)?;
     let mut out = std::io::stdout().lock();
