@@ -11,14 +11,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use device::{HeapMemory, HostMemory, MemoryKind, RoundStep};
-use first_gpu::{Asked, asked};
+use first_gpu::{ExampleOptions, options};
 use kernels::{By, Kernel, ProblemPart, ProblemSize};
 
 const RUNS: u32 = 10;
 const MARKS: usize = 10;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let Asked { platform, class, words } = asked()?;
+    let ExampleOptions { platform, class, words } = options()?;
     let mut named: Vec<Kernel> = words.iter().map(|word| word.parse()).collect::<Result<_, String>>()?;
     if named.is_empty() {
         named = Kernel::ALL.to_vec();

@@ -12,14 +12,14 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use device::{Computer, DeviceError, HeapMemory, HostMemory, MemoryKind, RoundStep};
-use first_gpu::{Asked, asked};
+use first_gpu::{ExampleOptions, options};
 use kernels::{By, Kernel, Problem, ProblemSize};
 
 /// Places of each result that are changed, one at a time.
 const PLACES: usize = 40;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let Asked { platform, class, words } = asked()?;
+    let ExampleOptions { platform, class, words } = options()?;
     if !words.is_empty() {
         return Err(format!("{} is not known: every kernel is tried", words.join(" ")).into());
     }

@@ -6,7 +6,7 @@ use device::Platform;
 use kernels::LARGEST_CLASS;
 
 /// A platform, and the class of problems.
-pub struct Asked {
+pub struct ExampleOptions {
     /// CUDA, or with `--hip` HIP.
     pub platform: Box<dyn Platform>,
     /// Of `--class N`; the largest where it is not given.
@@ -19,7 +19,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// A class that is no number, or no driver.
-pub fn asked() -> Result<Asked, Box<dyn Error>> {
+pub fn options() -> Result<ExampleOptions, Box<dyn Error>> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let hip = words.iter().position(|word| word == "--hip").map(|at| words.remove(at)).is_some();
     let class = match words.iter().position(|word| word == "--class") {
@@ -29,5 +29,5 @@ pub fn asked() -> Result<Asked, Box<dyn Error>> {
 
     let platform: Box<dyn Platform> =
         if hip { Box::new(backend_hip::load()?) } else { Box::new(backend_cuda::load()?) };
-    Ok(Asked { platform, class, words })
+    Ok(ExampleOptions { platform, class, words })
 }
