@@ -2,6 +2,7 @@
 
 use stats::PciAddress;
 
+use crate::coherence::Coherence;
 use crate::locality::Attachment;
 use crate::model::Link;
 use crate::partition::Partition;
@@ -26,9 +27,9 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Whether a name holds one of these words.
-    pub(crate) fn name_says(&self, words: &[&str]) -> bool {
+    /// Whether one of its names is that of a GPU that NVLink-C2C connects to its CPU.
+    pub(crate) fn is_superchip_by_name(&self) -> bool {
         let names = [&self.gpu_model, &self.pci_name];
-        names.into_iter().flatten().any(|name| words.iter().any(|word| name.contains(word)))
+        names.into_iter().flatten().any(|name| Coherence::by_name(name) == Some(Coherence::C2c))
     }
 }

@@ -51,8 +51,7 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// From the architecture, the GPUs and, on this machine, the driver's files.
     pub(crate) fn of(architecture: Option<&str>, gpus: &[Found], root: Option<&FsRoot>) -> Self {
-        let superchip =
-            |gpu: &Found| SUPERCHIPS.contains(&gpu.device_id) || gpu.name_says(&["GH200", "GB200", "GB300"]);
+        let superchip = |gpu: &Found| SUPERCHIPS.contains(&gpu.device_id) || gpu.is_superchip_by_name();
         let power = architecture.is_some_and(|name| name.starts_with("ppc64"));
         let drivers_node = |gpu: &Found| driver_files::nvidia_memory_node(root?, gpu.pci);
         Self {

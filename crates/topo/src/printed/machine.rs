@@ -10,6 +10,7 @@ use super::links;
 use super::nvidia_smi::NvidiaGpu;
 use super::said::Printed;
 use super::tree::{Kind, Object};
+use crate::coherence::Coherence;
 use crate::convert::pu_list;
 use crate::gpu_class::NVIDIA;
 use crate::identity::Identity;
@@ -81,10 +82,7 @@ fn without_devices(printed: &Printed, cpus: Cpus) -> Topology {
 
 /// What tells the memory of GPUs from other memory without CPUs.
 fn evidence(printed: &Printed) -> Evidence {
-    let superchip = |gpu: &NvidiaGpu| {
-        let name = gpu.name.as_deref().unwrap_or_default();
-        ["GH200", "GB200", "GB300"].iter().any(|chip| name.contains(chip))
-    };
+    let superchip = |gpu: &NvidiaGpu| gpu.name.as_deref().and_then(Coherence::by_name) == Some(Coherence::C2c);
     let power = printed.lscpu.as_ref().and_then(|lscpu| lscpu.architecture.as_deref());
     let has_nvidia = !printed.nvidia_numbers().is_empty();
     let rows = printed.matrix.iter().flat_map(|matrix| &matrix.rows);
