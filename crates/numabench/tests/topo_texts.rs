@@ -138,3 +138,20 @@ fn the_tree_counts_no_cores_that_no_text_says() -> Done {
     assert_eq!(head(true)?, "machine  4 cores, 8 PUs");
     Ok(())
 }
+
+#[test]
+fn standard_input_may_be_a_text_or_xml_as_a_file_may() -> Done {
+    let texts = Texts::written()?;
+    let xml = concat!(env!("CARGO_MANIFEST_DIR"), "/../topo/tests/fixtures/cpu-only.xml");
+    for path in [texts.pasted.display().to_string(), xml.to_owned()] {
+        let view = |input: &str, stdin: fs::File| -> Result<String, Box<dyn Error>> {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_numabench"));
+            let output = command.args(["topo", "--numa", "--input", input]).stdin(stdin).output()?;
+            assert!(output.status.success(), "{input}: {}", String::from_utf8_lossy(&output.stderr));
+            Ok(String::from_utf8(output.stdout)?)
+        };
+        let by_name = view(&path, fs::File::open("/dev/null")?)?;
+        assert_eq!(view("-", fs::File::open(&path)?)?, by_name.replace(&path, "-"), "{path}");
+    }
+    Ok(())
+}

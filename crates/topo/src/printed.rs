@@ -19,39 +19,38 @@ mod rocm_smi;
 mod said;
 mod tree;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use stats::printable;
 
 use crate::TopoError;
-use crate::error::MAX_XML_BYTES;
-use crate::input::{InputError, read_input};
 use crate::model::TopologySource;
 use crate::survey::Survey;
-use crate::xml::survey_xml;
+use crate::xml::{read_text, survey_of};
 use cpus::Cpus;
 use said::Printed;
 
-/// The machine that these files describe: one hwloc XML file, or texts of other tools.
+/// The machine that these files describe (`-` is standard input): one hwloc XML file, or texts of other tools.
 ///
 /// # Errors
 /// [`TopoError`]: a file cannot be read or is of no known kind, or the texts contradict each other.
 pub fn survey_files(paths: &[PathBuf]) -> Result<Survey, TopoError> {
-    if let [path] = paths
-        && path == Path::new("-")
-    {
-        return survey_xml(path);
-    }
-    let texts: Vec<String> = paths.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
+    let texts: Vec<String> = paths.iter().map(|path| read_text(path)).collect::<Result<_, _>>()?;
     match (paths, &texts[..]) {
-        ([path], [text]) if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') => survey_xml(path),
+        ([path], [text]) if is_xml(text) => survey_of(path, text.clone()),
         _ => survey_texts(paths, &texts),
     }
 }
 
+/// Whether a text begins as XML does.
+fn is_xml(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('<')
+}
+
 /// The machine that these texts describe, which stand in the files of these names.
 fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError> {
-    let whole = texts.join("\n");
+    let shown: Vec<String> = texts.iter().map(|text| printable::lines(&without_escapes(text))).collect();
+    let whole = shown.join("\n");
     let lines: Vec<&str> = whole.lines().collect();
     let printed = Printed {
         lscpu: lscpu::read(&lines),
@@ -75,17 +74,6 @@ fn survey_texts(paths: &[PathBuf], texts: &[String]) -> Result<Survey, TopoError
     };
     survey.topology.check()?;
     Ok(survey)
-}
-
-/// The text of one file, without the colours of a terminal.
-fn text(path: &Path) -> Result<String, TopoError> {
-    let bytes = read_input(path, MAX_XML_BYTES).map_err(|source| match source {
-        InputError::TooLong { .. } => TopoError::TooLarge { path: path.to_owned() },
-        source => TopoError::Unreadable { path: path.to_owned(), source },
-    })?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| TopoError::NotXml { path: path.to_owned(), why: "it is not UTF-8 text".to_owned() })?;
-    Ok(printable::lines(&without_escapes(&text)))
 }
 
 /// `text` without terminals' escape sequences (`ESC [ … letter`): nvidia-smi underlines the head of its matrix even in a file.

@@ -37,7 +37,12 @@ pub fn from_xml(path: &Path) -> Result<Topology, TopoError> {
 /// # Errors
 /// As [`from_xml()`].
 pub fn survey_xml(path: &Path) -> Result<Survey, TopoError> {
-    let text = checked_text(path)?;
+    survey_of(path, read_text(path)?)
+}
+
+/// As [`survey_xml`], of this text, which was read from `path`.
+pub(crate) fn survey_of(path: &Path, text: String) -> Result<Survey, TopoError> {
+    let text = checked(path, text)?;
     let source = TopologySource::XmlFile { path: path.display().to_string() };
     let alone = load::alone();
     let crashed = |how| TopoError::Crashed { path: path.to_owned(), hwloc: load::hwloc_version(), how };
@@ -74,8 +79,11 @@ fn read(alone: &Alone, text: &str, source: TopologySource) -> Result<Survey, Not
     })
 }
 
-/// The file's text, once it looks like hwloc's XML of a format that can be read.
-fn checked_text(path: &Path) -> Result<String, TopoError> {
+/// The text of a file, or of standard input (`-`).
+///
+/// # Errors
+/// It cannot be read, is empty or no text.
+pub(crate) fn read_text(path: &Path) -> Result<String, TopoError> {
     let bytes = read_input(path, MAX_XML_BYTES).map_err(|source| match source {
         InputError::TooLong { .. } => TopoError::TooLarge { path: path.to_owned() },
         source => TopoError::Unreadable { path: path.to_owned(), source },
@@ -84,7 +92,12 @@ fn checked_text(path: &Path) -> Result<String, TopoError> {
     if bytes.is_empty() {
         return Err(not_xml("it is empty"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| not_xml("it is not UTF-8 text"))?;
+    String::from_utf8(bytes).map_err(|_| not_xml("it is not UTF-8 text"))
+}
+
+/// The text, once it looks like hwloc's XML of a format that can be read.
+fn checked(path: &Path, text: String) -> Result<String, TopoError> {
+    let not_xml = |why: &str| TopoError::NotXml { path: path.to_owned(), why: why.to_owned() };
     if text.contains('\0') {
         return Err(not_xml("it holds NUL bytes"));
     }

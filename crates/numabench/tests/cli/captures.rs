@@ -59,7 +59,7 @@ fn a_topology_file_that_cannot_be_read_is_answered_with_why_and_how_to_make_one(
     insta::assert_snapshot!(said, @"
     numabench: error: cannot read the topology file FOLDER/missing.xml: No such file or directory (os error 2); give the path of a file written by `lstopo FILE.xml`
     numabench: error: cannot read the topology file FOLDER/.: Is a directory (os error 21); give the path of a file written by `lstopo FILE.xml`
-    numabench: error: FOLDER/empty.xml: neither hwloc XML nor the output of a tool that is read: lscpu (also -e, -p), numactl -H, lstopo, nvidia-smi (also topo -m, -L, -q), rocm-smi --showtopo; give one of these, whole
+    numabench: error: FOLDER/empty.xml is not XML: it is empty; give a file written by `lstopo FILE.xml`
     numabench: error: FOLDER/text.xml: neither hwloc XML nor the output of a tool that is read: lscpu (also -e, -p), numactl -H, lstopo, nvidia-smi (also topo -m, -L, -q), rocm-smi --showtopo; give one of these, whole
     numabench: error: FOLDER/page.xml is XML but not an hwloc topology: its root element is <html>, hwloc's is <topology>; give a file written by `lstopo FILE.xml`
     numabench: error: FOLDER/cut.xml ends before </topology>: the file is cut off; write or copy it again
