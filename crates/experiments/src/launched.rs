@@ -19,8 +19,8 @@ use ranks::{Communicator, Deadline, Mpi, Processes, ThreadLevel, World, WorldPla
 use report::Document;
 use report::sink::Sink;
 use startup::{
-    Agreement, Codes, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError, StartWatchdog,
-    Stopped, host, layouts, slow_start_notice, start_watchdog,
+    Agreement, Codes, Departure, Handshake, Introduced, LaunchLayout, ProcessRefusal, SlowStartNotice, StartError,
+    StartWatchdog, Stopped, host, layouts, slow_start_notice, start_watchdog,
 };
 use topo::Topology;
 
@@ -93,10 +93,8 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         nodes: world.place().nodes as u32,
         mpi_library: Some(library),
     };
-    let (ended, all_well) = {
-        let mut comm = Communicator::new(&world);
-        session(args, launch, &told, Agreement::new(&mut comm, limit, CODES), desk)
-    };
+    let mut comm = Communicator::new(&world);
+    let (ended, all_well) = session(args, launch, &told, Agreement::new(&mut comm, limit, CODES), desk);
     // Said before anybody leaves: a launcher may end the others as soon as one ends with a code.
     let ended = ended.map_err(|fault| {
         if fault.error.is_some() {
@@ -105,7 +103,11 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         Fault::silent(fault.exit)
     });
     if all_well {
-        startup::leave(world, say);
+        let departure = startup::leave_without_finalize(&world, &mut comm, launch, say);
+        drop(comm);
+        if departure.unwrap_or_else(|| startup::leave(world, say)) == Departure::Unfinalized {
+            engine::abandon();
+        }
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
         thread::sleep(PASSED_ON);

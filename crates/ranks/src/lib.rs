@@ -13,6 +13,7 @@ mod backoff;
 mod communicator;
 pub mod cray_gtl;
 mod deadline;
+pub mod farewell;
 mod library;
 mod liveness;
 mod local_world;

@@ -29,6 +29,8 @@ pub struct Library {
     pub name: String,
     /// Its version, as it spells it; empty where it says none.
     pub version: String,
+    /// It is MPICH's own device for UCX that moves its messages.
+    pub is_over_ucx: bool,
 }
 
 /// How the text begins, or what it holds; the name and family that stands for; and what stands before the version. The first that
@@ -54,10 +56,15 @@ impl Library {
         let Some((_, name, flavour, before)) = KNOWN.iter().find(|(mark, ..)| text.contains(mark)) else {
             let line = text.lines().next().unwrap_or_default().trim();
             let name = if line.is_empty() { "an MPI that does not say its name" } else { line };
-            return Self { flavour: Flavour::Other, name: name.to_owned(), version: String::new() };
+            return Self { flavour: Flavour::Other, name: name.to_owned(), version: String::new(), is_over_ucx: false };
         };
         let after = text.split_once(before).map_or("", |(_, after)| after);
-        Self { flavour: *flavour, name: (*name).to_owned(), version: version(after) }
+        Self {
+            flavour: *flavour,
+            name: (*name).to_owned(),
+            version: version(after),
+            is_over_ucx: text.contains("ch4:ucx"),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use plugin::{Calls, Exchange, Opened, RawPlace};
 
+use crate::library::Library;
 use crate::world::{Message, World, WorldError, WorldPlace};
 
 /// How many threads MPI lets live beside the one that calls it. numabench calls it from one.
@@ -23,10 +24,11 @@ pub struct Mpi {
     calls: Calls,
     place: WorldPlace,
     thread_level: ThreadLevel,
+    is_over_ucx: bool,
 }
 
 impl Mpi {
-    pub(crate) fn start(opened: Opened, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
+    pub(crate) fn start(opened: Opened, library: &Library, wanted: Option<ThreadLevel>) -> Result<Self, WorldError> {
         let thread_level = wanted.map_or(0, |level| level as u32 + 1);
         let (calls, raw) = opened.start(RawPlace { thread_level, ..RawPlace::default() })?;
         let place = WorldPlace {
@@ -48,12 +50,17 @@ impl Mpi {
                 return Err(WorldError { call: "MPI_Init_thread".into(), message: message.into() });
             }
         };
-        Ok(Self { calls, place, thread_level })
+        Ok(Self { calls, place, thread_level, is_over_ucx: library.is_over_ucx })
     }
 
     /// The thread level MPI gave.
     pub fn thread_level(&self) -> ThreadLevel {
         self.thread_level
+    }
+
+    /// Whether MPICH's own device for UCX moves its messages, whose MPI_Finalize may wait for ever ([`crate::farewell`]).
+    pub fn is_over_ucx(&self) -> bool {
+        self.is_over_ucx
     }
 
     /// What two ranks send each other to be measured.

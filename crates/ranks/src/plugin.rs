@@ -153,7 +153,7 @@ impl Plugin {
     /// # Errors
     /// [`WorldError`] if MPI cannot be started. Some MPIs end the process instead.
     pub fn start(self, wanted: Option<ThreadLevel>) -> Result<Mpi, WorldError> {
-        Mpi::start(self.opened, wanted)
+        Mpi::start(self.opened, &self.library, wanted)
     }
 }
 

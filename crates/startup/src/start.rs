@@ -1,8 +1,10 @@
 //! MPI, started from the plug-in of this launch, unless that is certain to make N runs of one.
 
-use launchers::Launch;
+use std::fmt;
+
+use launchers::{Launch, Launcher};
 use ranks::cray_gtl::Gtl;
-use ranks::{Mpi, PluginError, ThreadLevel, World, WorldError};
+use ranks::{Communicator, Mpi, PluginError, ThreadLevel, World, WorldError, farewell, pmi};
 
 use crate::plugins;
 
@@ -66,11 +68,46 @@ pub fn start<G>(
     Ok((mpi, library.to_string()))
 }
 
-/// Leaves MPI in good order, collectively; whether it did. Where that fails, says so: the launcher ends with a code of its own then, whatever was measured.
-pub fn leave(mpi: Mpi, say: impl Fn(&str)) -> bool {
-    let left = Box::new(mpi).leave();
-    if let Err(error) = &left {
-        say(&format!("warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"));
+/// How a process left the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// By MPI_Finalize.
+    Finalized,
+    /// Without it, and the launcher knows: this process may end with any code, at once, so that no exit handler of MPI waits for those who are gone.
+    Unfinalized,
+    /// It did not: the launcher ends with a code of its own, whatever was measured.
+    Failed,
+}
+
+/// Leaves a launch whose MPI_Finalize may wait for ever without it, collectively; `None` where MPI is to be left ([`leave`]).
+pub fn leave_without_finalize(
+    mpi: &Mpi,
+    comm: &mut Communicator,
+    launch: &Launch,
+    say: impl Fn(&str),
+) -> Option<Departure> {
+    // Hydra alone is known to be content with a word of the process itself.
+    if launch.launcher != Launcher::Hydra || !mpi.is_over_ucx() {
+        return None;
     }
-    left.is_ok()
+    if let Err(error) = farewell::bid(comm) {
+        say_failed(&error, say);
+        return Some(Departure::Failed);
+    }
+    Some(if pmi::finalize() { Departure::Unfinalized } else { Departure::Failed })
+}
+
+/// Leaves MPI in good order, collectively; where that fails, says so.
+pub fn leave(mpi: Mpi, say: impl Fn(&str)) -> Departure {
+    match Box::new(mpi).leave() {
+        Ok(()) => Departure::Finalized,
+        Err(error) => {
+            say_failed(&error, say);
+            Departure::Failed
+        }
+    }
+}
+
+fn say_failed(error: &dyn fmt::Display, say: impl Fn(&str)) {
+    say(&format!("warning: MPI could not be left in order: {error}; the launcher may end with a code of its own"));
 }

@@ -3,7 +3,7 @@
 //!
 //! `FAKE_MPI` says it: a behaviour and an operation, with `;` between them. `crash OPERATION` is a SIGSEGV, as of a library that reads a device's address; `hang` never
 //! returns (`crash@1 OPERATION`: at rank 1 alone); `zeros` sends zeros in place of the bytes, or receives them; `error` returns an error code; `steals` leaves the thread without a device. `cray` in place of these is Cray MPICH's start: with MPICH_GPU_SUPPORT_ENABLED=1 it
-//! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
+//! ends the process unless its library for the GPU (`GTL`) is there. `watches` says in MPI_Finalize, or where a process ends without, how many ranges of host memory of a page or more were given to nonblocking calls, and of how many the
 //! pages are gone: an MPI may use what it was given until it is left. `deaf` closes standard input in MPI_Init, never returns from it, and has an exit handler that waits.
 //! `late` lets rank 0 rest for a third of a second after each message that it has sent. `rereads` lets the MPI_Test fail that comes next after the third short message was begun, looks at each call
 //! whether those that it may still read, as far as anybody was told (no MPI_Test said that they are sent), are what they were, and says of one that it has changed.
@@ -43,6 +43,8 @@ unsafe extern "C" {
 /// The page size of most machines; on others a range is longer than it must be.
 const PAGE: usize = 4096;
 const RTLD_LAZY: c_int = 1;
+/// The library that comes after this one.
+const RTLD_NEXT: *mut c_void = std::ptr::without_provenance_mut(usize::MAX);
 const RTLD_NOLOAD: c_int = 4;
 /// `MPI_ERR_OTHER` of both families is small and not 0.
 const ERROR: c_int = 15;
@@ -66,6 +68,9 @@ fn told(operation: &str) -> Option<&'static str> {
     }
 }
 
+/// How often each call was made.
+static COUNTS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
+
 /// Counts the call; whether this is the one that fails.
 fn fails(call: &'static str) -> bool {
     reread();
@@ -75,7 +80,6 @@ fn fails(call: &'static str) -> bool {
             std::thread::sleep(std::time::Duration::from_millis(300));
         }
     }
-    static COUNTS: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
     static TOLD: OnceLock<Option<(String, usize)>> = OnceLock::new();
     let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
     let count = counts.entry(call).or_insert(0);
@@ -87,13 +91,30 @@ fn fails(call: &'static str) -> bool {
         (rank.is_empty() || is_rank(rank)).then(|| Some((call.to_owned(), number.parse().ok()?)))?
     });
     let fails = told.as_ref().is_some_and(|(name, number)| name == call && count == number);
-    if call == "MPI_Finalize"
-        && let Ok(file) = std::env::var("FAKE_MPI_CALLS")
+    if call == "MPI_Finalize" {
+        write_counts(&counts);
+    }
+    fails
+}
+
+/// Writes how often each call was made, where a file is named for it.
+fn write_counts(counts: &BTreeMap<&str, usize>) {
+    if let Ok(file) = std::env::var("FAKE_MPI_CALLS")
+        && !counts.is_empty()
     {
         let lines: String = counts.iter().map(|(call, count)| format!("{call} {count}\n")).collect();
         let _ = std::fs::write(format!("{file}{}", std::process::id()), lines);
     }
-    fails
+}
+
+/// The end of a process that leaves MPI without MPI_Finalize.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _exit(code: c_int) -> ! {
+    say_what_is_gone();
+    write_counts(&COUNTS.lock().unwrap_or_else(PoisonError::into_inner));
+    let real = unsafe { dlsym(RTLD_NEXT, c"_exit".as_ptr()) };
+    let real: unsafe extern "C" fn(c_int) -> ! = unsafe { std::mem::transmute(real) };
+    unsafe { real(code) }
 }
 
 /// The ranges that are watched.

@@ -8,7 +8,7 @@ use device::{Device, DeviceId};
 use placement::{RankPlan, TargetId};
 use ranks::{Communicator, Mpi, Single, ThreadLevel};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use startup::{Agreement, ProcessRefusal};
+use startup::{Agreement, Departure, ProcessRefusal};
 use topo::Topology;
 
 use super::channel::{SessionMessage, tell};
@@ -120,21 +120,25 @@ impl<K: Supervised> RankSession<'_, K> {
         }
         self.with_others.store(true, Ordering::Relaxed);
         let (mpi, library) = self.start(level)?;
-        let ended = {
-            let mut comm = Communicator::new(&mpi);
-            let mut agreement = Agreement::new(&mut comm, timeout, CODES);
-            let begun = begin(&mut agreement, Ok(()));
-            self.report_end(begun.and_then(|()| work(Some((&mpi, &library)), agreement)))
-        };
-        self.leave(mpi, ended)
+        let mut comm = Communicator::new(&mpi);
+        let mut agreement = Agreement::new(&mut comm, timeout, CODES);
+        let begun = begin(&mut agreement, Ok(()));
+        let ended = self.report_end(begun.and_then(|()| work(Some((&mpi, &library)), agreement)));
+        let departure = self.depart(&mpi, &mut comm, &ended);
+        drop(comm);
+        self.leave(mpi, departure, ended)
     }
 
     /// Does not begin: starts MPI to tell the others, who would wait for this rank in MPI_Init. Where MPI does not start either, `fault` is what is said.
     pub(super) fn refuse(&self, fault: Fault) -> Result<Exit, Fault> {
         self.tell(&SessionMessage::Refusing(fault.exit.code(), fault.to_string()));
         let Ok((mpi, _)) = self.start(None) else { return self.report_end(Err(fault)).map(|()| Exit::Ok) };
-        let told = begin(&mut Agreement::new(&mut Communicator::new(&mpi), self.kind.timeout(), CODES), Err(fault));
-        self.leave(mpi, self.report_end(told)).map(|()| Exit::Ok)
+        let mut comm = Communicator::new(&mpi);
+        let told = begin(&mut Agreement::new(&mut comm, self.kind.timeout(), CODES), Err(fault));
+        let ended = self.report_end(told);
+        let departure = self.depart(&mpi, &mut comm, &ended);
+        drop(comm);
+        self.leave(mpi, departure, ended).map(|()| Exit::Ok)
     }
 
     fn start(&self, level: Option<ThreadLevel>) -> Result<(Mpi, String), Fault> {
@@ -142,12 +146,20 @@ impl<K: Supervised> RankSession<'_, K> {
         start(self.launch, self.kind.timeout(), level, self.say, starting)
     }
 
-    /// Leaves MPI, and the process where others may not be left in good order.
-    fn leave(&self, mpi: Mpi, ended: Result<(), Fault>) -> Result<(), Fault> {
-        let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
-        let has_left = !was_late && startup::leave(mpi, self.say);
+    /// Leaves the launch without MPI_Finalize where that has to be; `None` where MPI is to be left.
+    fn depart(&self, mpi: &Mpi, comm: &mut Communicator, ended: &Result<(), Fault>) -> Option<Departure> {
         match ended {
-            Ok(()) if has_left => Ok(()),
+            Err(fault) if fault.exit == Exit::TimedOut => Some(Departure::Failed),
+            _ => startup::leave_without_finalize(mpi, comm, self.launch, self.say),
+        }
+    }
+
+    /// Leaves MPI, and the process where others may not be left in good order.
+    fn leave(&self, mpi: Mpi, departure: Option<Departure>, ended: Result<(), Fault>) -> Result<(), Fault> {
+        let departure = departure.unwrap_or_else(|| startup::leave(mpi, self.say));
+        match ended {
+            Ok(()) if departure == Departure::Finalized => Ok(()),
+            Ok(()) if departure == Departure::Unfinalized => ending::at_once(Exit::Ok),
             // The supervisor learns that it did not leave, and says or awaits in its place what lets the others end.
             Ok(()) => ending::at_once(Exit::NoResult),
             // What MPI or the driver may still use is neither given back nor unmapped, and nobody's exit handler waits for it.

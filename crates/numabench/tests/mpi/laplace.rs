@@ -123,7 +123,7 @@ fn the_memory_of_halos_stays_until_mpi_is_left() -> Done {
 #[test]
 fn a_rank_that_cannot_leave_mpi_lets_the_first_one_keep_the_result() -> Done {
     let preload = driver::fake_mpi()?.display().to_string();
-    for mpi in all() {
+    for mpi in all().into_iter().filter(|mpi| mpi.name == "Open MPI") {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("laplace.json");
         let told = [

@@ -135,10 +135,20 @@ fn where_every_message_fails_the_first_line_says_that_nothing_was_measured_and_w
 
 #[test]
 fn a_rank_that_cannot_leave_mpi_says_so_beside_a_whole_result() -> Done {
-    for mpi in all() {
+    for mpi in all().into_iter().filter(|mpi| mpi.name == "Open MPI") {
         let ended = faulty(&mpi, "MPI_Ibarrier@1 1")?;
         assert!(ended.out.starts_with("Host"), "{}: {}", mpi.name, ended.out);
         assert!(ended.err.contains("MPI_Ibarrier"), "{}: {}", mpi.name, ended.err);
+    }
+    Ok(())
+}
+
+/// Over UCX it may wait there for ever.
+#[test]
+fn under_hydra_mpich_over_ucx_is_left_without_mpi_finalize() -> Done {
+    for mpi in all().into_iter().filter(|mpi| mpi.name == "MPICH") {
+        let ended = faulty(&mpi, "MPI_Finalize 1")?;
+        assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{}", ended.out);
     }
     Ok(())
 }
