@@ -15,22 +15,30 @@ mod lab;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// What every shape runs. `numactl OPTIONS COMMAND` gives the command a policy or a binding.
-const SCRIPT: &str = "
-part() { echo \"@@@ $*\"; }
-part H; numactl -H
-part numa; numabench topo --numa
-for options in '' '-i 0,1' '-m 1' '-p 1' '-P 0,1' '-l' '-C 2-3' '-N 1 -m 0'; do
-    # Bare, numactl would show its help instead of running the command.
-    if [ -z \"$options\" ]; then with=; else with=\"numactl $options\"; fi
-    part s $options; $with numactl -s
-    part json $options; $with numabench topo --json
-done
-echo 5 >/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages
-part huge; numabench topo
-part saved; numactl -C 2-3 -i 0,1 numabench topo --json --save /tmp/node.xml
-part loaded; numabench topo --json --input /tmp/node.xml
-";
+/// Policies and bindings that `numactl OPTIONS COMMAND` gives the command: each sets a policy of its own, or none.
+const EVERY: &[&str] = &["", "-i 0,1", "-m 1", "-p 1", "-P 0,1", "-l", "-C 2-3", "-N 1 -m 0"];
+/// Those that read what nodes a shape has, of whose kind the others are.
+const SOME: &[&str] = &["", "-i 0,1", "-N 1 -m 0"];
+
+/// What every shape runs.
+fn script(options: &[&str]) -> String {
+    let of_options = |options: &&str| {
+        // Bare, numactl would show its help instead of running the command.
+        let with = if options.is_empty() { String::new() } else { format!("numactl {options}") };
+        format!("part s {options}; {with} numactl -s\npart json {options}; {with} numabench topo --json\n")
+    };
+    format!(
+        "part() {{ echo \"@@@ $*\"; }}\n\
+         part H; numactl -H\n\
+         part numa; numabench topo --numa\n\
+         {}\
+         echo 5 >/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages\n\
+         part huge; numabench topo\n\
+         part saved; numactl -C 2-3 -i 0,1 numabench topo --json --save /tmp/node.xml\n\
+         part loaded; numabench topo --json --input /tmp/node.xml\n",
+        options.iter().map(of_options).collect::<String>()
+    )
+}
 
 /// What the parts of the script wrote, in a guest of this shape; `None` where no guest can run, which is said.
 #[allow(clippy::print_stderr, reason = "no test is skipped silently")]
@@ -157,8 +165,8 @@ fn same_when_saved(saved: &str, loaded: &str) -> Done {
     Ok(())
 }
 
-fn as_numactl_says(shape: &str) -> Done {
-    let Some(parts) = guest(shape, SCRIPT)? else { return Ok(()) };
+fn as_numactl_says(shape: &str, options: &[&str]) -> Done {
+    let Some(parts) = guest(shape, &script(options))? else { return Ok(()) };
     same_nodes(part(&parts, "H")?, part(&parts, "numa")?)?;
     assert_eq!(
         part(&parts, "huge")?.matches("huge pages: 5 of 2 MiB (5 free)").count(),
@@ -169,7 +177,7 @@ fn as_numactl_says(shape: &str) -> Done {
     same_when_saved(part(&parts, "saved")?, part(&parts, "loaded")?)?;
     let is_state = |name: &&str| name.is_empty() || name.starts_with(' ');
     let states: Vec<&str> = parts.keys().filter_map(|name| name.strip_prefix('s')).filter(is_state).collect();
-    assert_eq!(states.len(), 8, "{:?}", parts.keys());
+    assert_eq!(states.len(), options.len(), "{:?}", parts.keys());
     let mut modes = BTreeSet::new();
     for options in states {
         let json: Value = serde_json::from_str(part(&parts, &format!("json{options}"))?)?;
@@ -177,21 +185,21 @@ fn as_numactl_says(shape: &str) -> Done {
             .map_err(|error| format!("{shape}{options}: {error}"))?;
         modes.insert(json["process"]["policy"]["mode"].to_string());
     }
-    assert_eq!(modes.len(), 6, "each option sets a policy of its own: {modes:?}");
+    assert_eq!(modes.len(), if options == EVERY { 6 } else { 3 }, "{modes:?}");
     Ok(())
 }
 
 #[test]
 fn in_a_guest_of_four_nodes_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
-    as_numactl_says("lumig")
+    as_numactl_says("lumig", EVERY)
 }
 
 #[test]
 fn in_a_guest_with_memory_only_nodes_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
-    as_numactl_says("gh200")
+    as_numactl_says("gh200", SOME)
 }
 
 #[test]
 fn in_a_guest_with_a_node_without_memory_what_is_shown_is_numactls_and_what_is_saved_reads_back() -> Done {
-    as_numactl_says("odd")
+    as_numactl_says("odd", SOME)
 }

@@ -40,7 +40,7 @@ const ON_CORES: [&[&str]; 2] = [
 /// The documents of all kinds, each under the name of what wrote it.
 fn documents(folder: &Path) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     let mut all = Vec::new();
-    let kind = kinds::all().into_iter().next().ok_or("no kind of driver")?;
+    let kind = kinds::tried().into_iter().next().ok_or("no kind of driver")?;
     let described = [("FAKE_DEVICES", DEVICES.to_owned()), ("LD_PRELOAD", kind.library()?)];
     let plain = PLAIN.into_iter().map(|of| (of, &described[..0]));
     for ((command, args), told) in DESCRIBED.into_iter().map(|of| (of, &described[..])).chain(plain) {

@@ -44,7 +44,7 @@ fn outcome<'a>(document: &'a Value, words: &str) -> Result<&'a Value, Box<dyn Er
 #[test]
 fn a_code_of_any_call_is_the_result_of_its_case_with_the_drivers_own_words() -> Done {
     let mut said = BTreeSet::new();
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (call, stage) in [(kind.register, "allocate"), (kind.allocate, "allocate"), (kind.to_device, "warm-up")] {
             // What a copy from the device begins with is put there by one to it.
             let stage_of = |id: &str| if call == kind.to_device && !id.contains("/h2d/") { "verify" } else { stage };
@@ -71,7 +71,7 @@ fn a_code_of_any_call_is_the_result_of_its_case_with_the_drivers_own_words() -> 
 
 #[test]
 fn a_copy_that_fails_while_it_is_measured_fails_its_case_and_no_other() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         // A hundred rounds in each of ten blocks: the 60th copy is one of the first block's.
         let host = ["--timing", "host", "--size", "64KiB", "--reps", "1000"];
         for (fault, call, args) in [
@@ -94,7 +94,7 @@ fn a_copy_that_fails_while_it_is_measured_fails_its_case_and_no_other() -> Done 
 
 #[test]
 fn one_corrupt_copy_is_found_and_the_run_ends_with_4_and_the_others_results() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         // The copies that verification compares are the last of a block: of many, any may be the one.
         for copy in ["40+", "*"] {
             let (document, ended) = document(&kind, &format!("corrupt {copy} 777"), &[BOTH])?;
@@ -123,7 +123,7 @@ fn gives_up(kind: &Kind, faults: &str, args: &[&str]) -> Result<Value, Box<dyn E
 
 #[test]
 fn a_copy_that_never_ends_is_given_up_at_the_timeout_wherever_it_comes() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (copy, args) in [("1", &[][..]), ("9", &[]), ("30", &[]), ("9", &["--memory", "pageable"])] {
             let document = gives_up(&kind, &format!("hang {copy}"), &[BOTH, args].concat())?;
             let lost = list(&document, "/missing");
@@ -136,7 +136,7 @@ fn a_copy_that_never_ends_is_given_up_at_the_timeout_wherever_it_comes() -> Done
 
 #[test]
 fn what_was_finished_before_a_copy_hangs_is_kept() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
         let document = gives_up(&kind, "hang 501", &args)?;
         let blocks = results(&document).map(|result| list(result, "/blocks").len()).sum::<usize>();
@@ -147,7 +147,7 @@ fn what_was_finished_before_a_copy_hangs_is_kept() -> Done {
 
 #[test]
 fn a_device_that_is_lost_fails_what_comes_after_and_keeps_what_came_before() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for code in [719, 917] {
             let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
             let (document, ended) = document(&kind, &format!("lose 501 {code}"), &[&args])?;
@@ -167,7 +167,7 @@ fn a_device_that_is_lost_fails_what_comes_after_and_keeps_what_came_before() -> 
 
 #[test]
 fn a_device_that_is_lost_takes_no_other_device_with_it() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0,1", "--order", "alone", "--size", "64KiB", "--reps", "100", "--timing", "host"];
         // Rank 0 and rank 1 take turns; which of them begins the 300th copy is the schedule's matter.
         let (document, ended) = document(&kind, "lose 300 719", &[&args])?;
@@ -182,7 +182,7 @@ fn a_device_that_is_lost_takes_no_other_device_with_it() -> Done {
 
 #[test]
 fn times_that_no_clock_can_give_make_no_number_and_the_other_clock_still_does() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (times, said) in [
             ("zero", "no time"),
             ("negative", "cannot be"),
@@ -207,7 +207,7 @@ fn times_that_no_clock_can_give_make_no_number_and_the_other_clock_still_does() 
 
 #[test]
 fn one_impossible_time_among_many_spoils_its_case_only() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let (document, ended) = document(&kind, "times 2 huge", &[BOTH])?;
         assert_eq!(ended.code, Some(3), "{document:#}");
         let mut seen: Vec<String> = outcomes(&document).into_iter().map(|(_, status)| status).collect();
@@ -219,7 +219,7 @@ fn one_impossible_time_among_many_spoils_its_case_only() -> Done {
 
 #[test]
 fn a_driver_that_lacks_a_function_is_named_with_it_before_anything_runs() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for function in kind.required {
             let ended = kind.lacking(function, BOTH)?;
             let refused = ended.refused(77, &[&format!(" {function}: ")]).err.replace(function, "FUNCTION");
@@ -236,7 +236,7 @@ fn a_driver_that_lacks_a_function_is_named_with_it_before_anything_runs() -> Don
 
 #[test]
 fn a_driver_that_does_not_start_is_absent_hardware_with_its_code() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for code in ["917", "98765", "-1"] {
             let fault = format!("fail {} * {code}", kind.init);
             kind.faulty(&fault, BOTH)?.refused(77, &[kind.init, &format!("code {code}"), UNKNOWN]);
@@ -247,7 +247,7 @@ fn a_driver_that_does_not_start_is_absent_hardware_with_its_code() -> Done {
 
 #[test]
 fn a_copy_to_the_host_that_fails_once_fails_only_the_case_it_was_in() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d,d2h", "--timing", "host"];
         let (document, ended) = document(&kind, &format!("fail {} 60 917", kind.to_host), &[&args])?;
         assert_eq!(ended.code, Some(3), "{:?}", outcomes(&document));
@@ -259,7 +259,7 @@ fn a_copy_to_the_host_that_fails_once_fails_only_the_case_it_was_in() -> Done {
 
 #[test]
 fn nothing_turns_off_that_the_devices_are_simulated() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let (document, _) = document(&kind, "fail nothing * 0", &[BOTH, &["--no-verify", "--quiet"]])?;
         assert!(text(&document, "/platform/simulated").contains("fake"), "{}", document["platform"]);
         for args in
@@ -279,7 +279,7 @@ fn nothing_turns_off_that_the_devices_are_simulated() -> Done {
 
 #[test]
 fn a_wait_that_fails_frees_nothing_that_copies_may_still_use() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         // The first wait fails, or all do: in either case the copies behind it go on.
         for when in ["1", "1", "1", "3", "*"] {
             let (document, ended) = document(&kind, &format!("fail {} {when} 999", kind.synchronize), &[BOTH])?;

@@ -70,7 +70,7 @@ fn cells(document: &Value, compares: &str) -> Vec<(String, String, f64)> {
 
 #[test]
 fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let ended = measured(kind, &eight(), &["--json"])?;
     let document = proof::document(&ended)?;
     assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -109,7 +109,7 @@ fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
 
 #[test]
 fn the_table_begins_with_the_groups_and_says_that_devices_are_simulated() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let described = devices(4, "link left 60GB/s; link right 60GB/s", |at| {
             vec![if at < 2 { "left 1".to_owned() } else { "right 1".to_owned() }]
         });
@@ -125,7 +125,7 @@ fn the_table_begins_with_the_groups_and_says_that_devices_are_simulated() -> Don
 
 #[test]
 fn gpus_without_a_shared_limit_and_gpus_that_share_one_alike_are_not_grouped() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let apart = devices(4, "link all 1000GB/s", |_| Vec::new());
         let alike = devices(4, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
         for described in [apart, alike] {
@@ -144,7 +144,7 @@ fn gpus_without_a_shared_limit_and_gpus_that_share_one_alike_are_not_grouped() -
 
 #[test]
 fn of_many_gpus_all_but_one_tells_groups_without_pairs() -> Done {
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let described = devices(10, "link left 100GB/s; link right 100GB/s", |at| {
         vec![if at % 2 == 0 { "left 1".to_owned() } else { "right 1".to_owned() }]
     });
@@ -159,7 +159,7 @@ fn of_many_gpus_all_but_one_tells_groups_without_pairs() -> Done {
 
 #[test]
 fn two_gpus_make_no_groups_and_that_is_said() -> Done {
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let described = devices(2, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
     let document = proof::document(&measured(kind, &described, &["--json"])?)?;
     assert_eq!(list(&document, "/groups"), [Value::Null; 0]);
@@ -169,7 +169,7 @@ fn two_gpus_make_no_groups_and_that_is_said() -> Done {
 
 #[test]
 fn a_corrupt_copy_ends_it_with_4_and_nothing_is_grouped() -> Done {
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let described = devices(3, "link all 60GB/s", |_| vec!["all 1".to_owned()]);
     let mut command = with_driver(&kind.folder()?);
     command.env("FAKE_FAULTS", "corrupt * 70001").env("FAKE_DEVICES", described).env("LD_PRELOAD", kind.library()?);

@@ -64,15 +64,16 @@ pub fn take(all: &mut BTreeMap<String, Ended>, name: &str) -> Result<Ended, Box<
 
 #[test]
 fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() -> Done {
-    let ping = "numabench pingpong --backend host --cpus 2,5 --gpus 1,2 --size 1MiB";
+    let both = "numabench pingpong --backend host --cpus 2,5 --gpus 1,2 --size 1MiB";
+    let ping = format!("{both} --direction h2d");
     let script = format!(
-        "run local {ping} --reps 10 --order alone --json -\n\
-         run elsewhere {ping} --reps 10 --order alone --membind 3 --json -\n\
-         run small-pages {ping} --reps 10 --order alone --membind 0 --huge-pages off --json -\n\
-         run at-once {ping} --reps 10 --json -\n\
+        "run local {ping} --reps 6 --order alone --json -\n\
+         run elsewhere {ping} --reps 6 --order alone --membind 3 --json -\n\
+         run small-pages {ping} --reps 6 --order alone --membind 0 --huge-pages off --json -\n\
+         run at-once {ping} --reps 6 --json -\n\
          run chosen numabench pingpong --backend host --size 64KiB --reps 6 --order alone --direction h2d --json -\n\
-         run table {ping} --reps 10 --order alone --membind 3\n\
-         run plan {ping} --reps 10 --dry-run\n\
+         run table {both} --reps 6 --order alone --membind 3\n\
+         run plan {both} --reps 10 --dry-run\n\
          run default-plan numabench pingpong --size 1MiB --dry-run\n\
          run topo numabench topo --json\n"
     );
@@ -120,7 +121,7 @@ fn in_a_guest_of_four_nodes_threads_and_pages_are_where_they_were_asked_to_be() 
 
 #[test]
 fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_found_out() -> Done {
-    let ping = "numabench pingpong --backend host --size 1MiB --reps 10";
+    let ping = "numabench pingpong --backend host --size 1MiB --direction h2d --reps 6";
     let script = format!(
         "echo 0 >/sys/devices/system/cpu/cpu3/online\n\
          run offline {ping} --cpus 3\n\
@@ -179,7 +180,7 @@ fn in_a_guest_offline_pus_and_cpusets_are_refused_and_a_change_under_way_is_foun
 
 #[test]
 fn in_a_guest_a_node_without_memory_and_one_without_pus_are_named_as_what_they_are() -> Done {
-    let ping = "numabench pingpong --backend host --size 1MiB --reps 10 --order alone";
+    let ping = "numabench pingpong --backend host --size 1MiB --direction h2d --reps 6 --order alone";
     let script = format!(
         "run no-memory {ping} --membind 3\n\
          run no-node {ping} --membind 9\n\

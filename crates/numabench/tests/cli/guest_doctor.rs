@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::lab;
-use crate::run::{Done, skipped};
+use crate::run::{Done, is_whole, skipped};
 
 /// `cache|shared|process NODE MIB` puts so much of that kind on a node; `gone` takes all away again; `look
 /// NAME` writes what doctor says of GPU memory and how long it took. The driver's files, which make nodes 2
@@ -96,8 +96,8 @@ fn in_a_guest_what_the_host_keeps_in_gpu_memory_is_found_and_nothing_else_is() -
         skipped("a guest's programs under numactl: it is not installed");
         return Ok(());
     }
-    // A look takes seconds in an emulated machine: a third of them, or all where they are asked for.
-    let every = if std::env::var_os("NUMABENCH_TEST_WHOLE").is_some() { 1 } else { 3 };
+    // A look takes seconds in an emulated machine: a fifth of them, or all where they are asked for.
+    let every = if is_whole() { 1 } else { 5 };
     let planted: Vec<_> = PLANTED.iter().step_by(every).collect();
     let clean: Vec<_> = CLEAN.iter().enumerate().step_by(every).collect();
     let plant =

@@ -32,7 +32,7 @@ fn outcomes(document: &Value) -> Vec<&Value> {
 
 #[test]
 fn each_gpus_load_takes_what_its_way_to_the_memory_takes() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = described(&kind, "")?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -53,7 +53,7 @@ fn each_gpus_load_takes_what_its_way_to_the_memory_takes() -> Done {
 
 #[test]
 fn loads_that_were_not_all_made_are_no_number() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = described(&kind, "kernels chase-stops")?;
         let document = proof::document(&ended)?;
         for outcome in outcomes(&document) {
@@ -67,7 +67,7 @@ fn loads_that_were_not_all_made_are_no_number() -> Done {
 
 #[test]
 fn a_gpu_that_runs_no_kernel_is_skipped_with_the_reason() -> Done {
-    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
         let ended = described(kind, kinds::NO_COMPILER)?;
         let document = proof::document(&ended)?;
         for outcome in outcomes(&document) {
@@ -219,7 +219,7 @@ fn answered(kind: &Kind, faults: &str, args: &[&str]) -> Result<Ended, Box<dyn s
 
 #[test]
 fn a_flag_goes_to_each_gpu_and_back_and_every_answer_is_the_questions_own() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = answered(&kind, "", &["--reps", "6", "--json", "-"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -234,20 +234,20 @@ fn a_flag_goes_to_each_gpu_and_back_and_every_answer_is_the_questions_own() -> D
             assert!(!list(result, "/seen_after/host_pages/value").is_empty(), "the flags' page is looked up");
         }
     }
-    let table = answered(&kinds::all()[0], "", &["--reps", "6"])?.out;
+    let table = answered(&kinds::tried()[0], "", &["--reps", "6"])?.out;
     assert!(table.starts_with("CPU-GPU") && table.matches("CPU-GPU").count() > 1, "the answer, and a table: {table}");
     Ok(())
 }
 
 #[test]
 fn a_gpu_that_stops_answering_or_runs_no_kernel_gives_no_number() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let document = proof::document(&answered(&kind, "kernels answers-stop", &["--reps", "6", "--json", "-"])?)?;
         let outcome = &document["cases"][0]["ranks"][0]["outcome"];
         assert_eq!(text(outcome, "/status"), "failed", "{outcome}");
         assert!(text(outcome, "/message").contains("answer"), "{outcome}");
     }
-    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
         let document = proof::document(&answered(kind, kinds::NO_COMPILER, &["--reps", "6", "--json", "-"])?)?;
         let outcome = &document["cases"][0]["ranks"][0]["outcome"];
         assert_eq!(text(outcome, "/status"), "skipped", "{outcome}");

@@ -19,7 +19,7 @@ fn findings(document: &Value) -> Vec<&str> {
 #[test]
 fn a_sweep_finds_the_latency_and_the_rate_that_the_device_was_told() -> Done {
     let device = "device 0000:05:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us";
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--size", "4KiB..4MiB", "--reps", "60", "--timing", "device", "--json", "-"];
         let ended = described(&kind, device, "sweep", &args)?;
         let document = proof::document(&ended)?;
@@ -51,7 +51,7 @@ const TWO_LINKS: &str = "link left 12GB/s; link right 30GB/s; \
 
 #[test]
 fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_named() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let ended = described(&kind, TWO_LINKS, "contend", &args)?;
         let document = proof::document(&ended)?;
@@ -83,7 +83,7 @@ fn gpus_at_once_lose_what_their_link_lacks_and_the_smallest_set_that_loses_is_na
 fn gpus_that_share_nothing_lose_nothing() -> Done {
     let devices =
         "device 0000:01:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us; device 0000:02:00.0; h2d 10GB/s 1us; d2h 10GB/s 1us";
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let document = proof::document(&described(&kind, devices, "contend", &args)?)?;
         assert!(findings(&document)[0].contains("contention:"), "{:?}", findings(&document));
@@ -94,7 +94,7 @@ fn gpus_that_share_nothing_lose_nothing() -> Done {
 #[test]
 fn ranks_that_share_a_gpu_share_its_rate() -> Done {
     let device = "device 0000:01:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us";
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--ranks-per-gpu", "3", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
         let ended = described(&kind, device, "contend", &args)?;
         let document = proof::document(&ended)?;
@@ -108,14 +108,14 @@ fn ranks_that_share_a_gpu_share_its_rate() -> Done {
             assert!((sum / 12.0 - 1.0).abs() < 0.1, "{ranks}: {sum} GB/s together");
         }
     }
-    let alone = described(&kinds::all()[0], device, "contend", &["--dry-run"])?;
+    let alone = described(&kinds::tried()[0], device, "contend", &["--dry-run"])?;
     alone.refused(77, &["the PCI bus shows no"]);
     Ok(())
 }
 
 #[test]
 fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
         command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
         let args = [
@@ -143,7 +143,7 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
         }
     }
     // Rows and columns that have nothing to do with a table are not in it: no figure is made up for them.
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let mut command = with_driver(&kind.folder()?);
     command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
     let shown = end(&mut command, ["--size", "1MiB", "--direction", "h2d", "--range", "1MiB", "--reps", "20"]).out;
@@ -157,7 +157,7 @@ fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
 fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direction_as_in_two() -> Done {
     let shared = ["alone", "beside 1 thread", "without copies (1 thread)", "beside h2d copies (1 thread)"];
     let rows = [("h2d", &[][..]), ("h2d,d2h", &["beside d2h copies (1 thread)"][..])];
-    for (kind, (directions, more)) in kinds::all().iter().flat_map(|kind| rows.map(|row| (kind, row))) {
+    for (kind, (directions, more)) in kinds::tried().iter().flat_map(|kind| rows.map(|row| (kind, row))) {
         let mut command = with_driver(&kind.folder()?);
         command.args(["contend", "--backend", kind.name, "--gpus", "0", "--beside", "read", "--beside-cpus", "0"]);
         command.args(["--size", "1MiB", "--range", "1MiB", "--reps", "20", "--timing", "host", "--json", "-"]);
@@ -179,7 +179,7 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
 
 #[test]
 fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> Done {
-    for (kind, gpus) in kinds::all().iter().flat_map(|kind| [(kind, "0"), (kind, "0,1")]) {
+    for (kind, gpus) in kinds::tried().iter().flat_map(|kind| [(kind, "0"), (kind, "0,1")]) {
         let mut command = with_driver(&kind.folder()?);
         command.args(["suite", "--backend", kind.name, "--within", "6s", "--gpus", gpus, "--json", "-"]);
         let document = end(&mut command, [""; 0]).json()?;
@@ -218,7 +218,7 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
 
 #[test]
 fn a_screenful_is_forty_lines_where_it_is_asked_for_and_a_log_has_everything() -> Done {
-    let kind = &kinds::all()[0];
+    let kind = &kinds::tried()[0];
     let two =
         "device 0000:01:00.0; h2d 20GB/s 8us; d2h 10GB/s 5us; device 0000:02:00.0; h2d 10GB/s 8us; d2h 10GB/s 5us";
     // One after the other: ranks that were not at work together are told, whatever room that takes.

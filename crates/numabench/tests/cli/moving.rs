@@ -24,7 +24,7 @@ fn rate(document: &Value, case: &str) -> f64 {
 
 #[test]
 fn both_sides_touch_both_kinds_in_every_way_and_all_words_are_compared() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let told = [("FAKE_DEVICES", DEVICES)];
         let of = |command, memory, ways| [command, "--memory", memory, "--size", "1MiB", "--direction", ways];
         for (args, cases) in [
@@ -54,7 +54,7 @@ fn both_sides_touch_both_kinds_in_every_way_and_all_words_are_compared() -> Done
 
 #[test]
 fn the_answer_is_what_the_first_touch_costs_beside_later_ones_and_a_prefetch() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let told = [("FAKE_DEVICES", DEVICES), ("LD_PRELOAD", &kind.library()?[..])];
         // What the core does takes no virtual time, so that it is left out.
         let args = ["pingpong", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"];
@@ -80,7 +80,7 @@ fn the_answer_is_what_the_first_touch_costs_beside_later_ones_and_a_prefetch() -
 
 #[test]
 fn what_the_gpu_or_the_core_reads_wrong_ends_the_run_with_4() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (kernel, args) in [
             ("numabench_moving_read", &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "h2d"][..]),
             ("numabench_moving_write", &["sweep", "--memory", "managed", "--size", "1MiB", "--direction", "d2h"]),
@@ -97,7 +97,7 @@ fn what_the_gpu_or_the_core_reads_wrong_ends_the_run_with_4() -> Done {
 
 #[test]
 fn a_gpu_that_does_not_read_what_malloc_gives_skips_system_memory_and_says_why() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = touched(&kind, &[], &["sweep", "--memory", "system", "--size", "1MiB", "--gpus", "0"])?;
         let document = proof::document(&ended)?;
         assert_ne!(ended.code, Some(0));
@@ -109,7 +109,7 @@ fn a_gpu_that_does_not_read_what_malloc_gives_skips_system_memory_and_says_why()
 
 #[test]
 fn more_than_the_gpu_has_is_refused_before_anything_is_touched() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let told = [("FAKE_DEVICES", "device 0000:05:00.0; memory 32MiB")];
         let ended = touched(&kind, &told, &["pingpong", "--memory", "managed", "--size", "64MiB"])?;
         assert_eq!(ended.code, Some(2), "{}", ended.err);
@@ -156,7 +156,7 @@ fn what_such_memory_is_not_measured_with_is_refused_with_the_way_out() -> Done {
 
 #[test]
 fn a_screen_has_both_sides() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
         command.args(["pingpong", "--memory", "managed", "--size", "1MiB", "--brief", "--backend", kind.name]);
         let shown = end(&mut command, ["--gpus", "0"]).well().out;
@@ -171,7 +171,7 @@ fn a_screen_has_both_sides() -> Done {
 /// A GPU whose memory is a node of the host, as a Grace Hopper's: what lies there lies with the GPU, and the kernel finds it.
 #[test]
 fn pages_on_the_node_that_is_the_gpus_memory_lie_with_the_gpu() -> Done {
-    for kind in kinds::all().iter().filter(|kind| kind.name == "cuda") {
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "cuda") {
         // All memory of this machine: the stand-in moves nothing.
         for (node, part) in [("0", 1.0), ("7", 0.0)] {
             let devices = format!("device 0000:05:00.0; memory-node {node}");

@@ -37,7 +37,7 @@ fn sentences(document: &Value) -> Vec<&str> {
 
 #[test]
 fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = described(&kind, REACH, "", &["--reps", "20"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -61,7 +61,7 @@ fn each_gpus_copies_to_each_other_have_its_rate_and_every_byte_is_compared() -> 
 
 #[test]
 fn areas_are_allocated_once_an_allocation_and_not_for_every_block_of_every_pair() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let folder = tempfile::tempdir()?;
         let calls = folder.path().join("calls");
         let gpu = |at: usize, peers: &str| {
@@ -88,7 +88,7 @@ fn areas_are_allocated_once_an_allocation_and_not_for_every_block_of_every_pair(
 
 #[test]
 fn what_the_driver_stages_is_said_and_a_wrong_byte_ends_it_with_4() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let apart = "device 0000:05:00.0; device 0000:c1:00.0";
         let document = proof::document(&described(&kind, apart, "", &["--reps", "6"])?)?;
         let said: Vec<&str> = list(&document, "/verdict").iter().filter_map(Value::as_str).collect();
@@ -114,7 +114,7 @@ fn loads(document: &Value) -> Vec<&Value> {
 
 #[test]
 fn each_gpus_load_of_each_others_memory_is_told_apart_from_the_smallest_copy() -> Done {
-    for kind in &kinds::all() {
+    for kind in &kinds::tried() {
         let ended = described(kind, LOADS, "", &["--reps", "12", "--latency"])?;
         let document = proof::document(&ended)?;
         assert_eq!(ended.code, Some(0), "{}", document["status_reason"]);
@@ -145,7 +145,7 @@ fn each_gpus_load_of_each_others_memory_is_told_apart_from_the_smallest_copy() -
 
 #[test]
 fn loads_where_a_gpu_reaches_no_other_or_runs_no_kernel_are_missing_with_the_reason() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let apart = "device 0000:05:00.0; device 0000:c1:00.0";
         let (faults, why) = match kind.name {
             "cuda" => ("", "cannot reach the other one's memory"),
@@ -169,7 +169,7 @@ fn loads_where_a_gpu_reaches_no_other_or_runs_no_kernel_are_missing_with_the_rea
 
 #[test]
 fn each_gpus_copies_within_its_memory_have_its_rate_and_no_pair_is_compared_with_them() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (engine, by) in [("ce", ""), ("sm", ", by a kernel")] {
             let args = ["--reps", "12", "--engine", engine];
             let document = proof::document(&described(&kind, REACH, "", &args)?)?;
@@ -194,7 +194,7 @@ fn each_gpus_copies_within_its_memory_have_its_rate_and_no_pair_is_compared_with
 
 #[test]
 fn one_gpu_copies_within_its_memory_and_has_no_pair_and_host_memory_is_no_gpu() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let one = "device 0000:05:00.0; within 400GB/s 10ns";
         for args in [&["--reps", "12"][..], &["--reps", "12", "--all", "--latency"], &["--reps", "12", "--gpus", "0,0"]]
         {
@@ -230,7 +230,7 @@ fn clock<'a>(document: &'a Value, group: &str) -> Option<&'a str> {
 
 #[test]
 fn all_to_one_and_one_to_all_are_summed_and_what_a_pair_keeps_is_told_where_its_gpu_makes_them_all() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (by, shared, apart) in [
             ("source", ["one-to-all", "from"], ["all-to-one", "to"]),
             ("destination", ["all-to-one", "to"], ["one-to-all", "from"]),
@@ -267,7 +267,7 @@ fn all_to_one_and_one_to_all_are_summed_and_what_a_pair_keeps_is_told_where_its_
 
 #[test]
 fn short_copies_that_the_host_times_are_not_compared_with_those_that_the_gpu_times() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let short = THREE.replace("4GB/s", "40GB/s");
         let document = proof::document(&described(&kind, &short, "", &["--reps", "24", "--all"])?)?;
         let said = sentences(&document);
@@ -280,7 +280,7 @@ fn short_copies_that_the_host_times_are_not_compared_with_those_that_the_gpu_tim
 
 #[test]
 fn a_kernel_out_of_whose_reach_a_gpu_is_takes_no_part_in_copies_of_all() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         // The third reaches none and is reached by none.
         let apart = THREE.replace("peers 1 2", "peers 1").replace("peers 0 2", "peers 0").replace("; peers 0 1", "");
         let ended = described(&kind, &apart, "", &["--reps", "6", "--all", "--engine", "sm"])?;
@@ -301,7 +301,7 @@ fn a_kernel_out_of_whose_reach_a_gpu_is_takes_no_part_in_copies_of_all() -> Done
 
 #[test]
 fn between_two_gpus_all_to_one_is_the_pair_one_way_and_that_is_said() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let document = proof::document(&described(&kind, REACH, "", &["--reps", "6", "--all"])?)?;
         let why = "at once: not measured: between two GPUs they are the pairs one way.";
         assert_eq!(
@@ -328,7 +328,7 @@ pub const OPENING: [&[&str]; 2] = [&["peer", "--size", "4MiB"], &["suite", "--wi
 
 #[test]
 fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_document_that_names_the_gpu() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for command in OPENING {
             let ended = Ended::of(&hanging(&kind, command)?.args(["--timeout", "2s", "--json", "-"]).output()?);
             assert_eq!(ended.code, Some(124), "{}", ended.err);
@@ -340,7 +340,7 @@ fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_docume
         }
     }
     // Without kernels nothing is tried out when a device is opened: its first copy is a measured one.
-    for kind in kinds::all().iter().filter(|kind| kind.name == "hip") {
+    for kind in kinds::tried().iter().filter(|kind| kind.name == "hip") {
         let ended = described(kind, REACH, &format!("{}; hang 1", kinds::NO_COMPILER), &["--timeout", "2s"])?;
         assert_eq!(ended.code, Some(124), "{}", ended.err);
         let document: Value = serde_json::from_str(&ended.out)?;
@@ -351,7 +351,7 @@ fn a_driver_that_hangs_while_the_gpus_are_opened_ends_at_the_limit_with_a_docume
 
 #[test]
 fn a_driver_that_hangs_before_it_names_its_gpus_has_a_document_that_names_the_driver() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let driver = kind.name.to_uppercase();
         let wanted = format!("asking the {driver} driver for its GPUs took longer than 1 s");
         for command in OPENING {
@@ -372,7 +372,7 @@ fn a_driver_that_hangs_before_it_names_its_gpus_has_a_document_that_names_the_dr
 
 #[test]
 fn a_kernel_copies_too_where_the_gpus_reach_each_other_and_elsewhere_that_is_said() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = described(&kind, REACH, "", &["--reps", "20", "--engine", "sm"])?;
         let document = proof::document(&ended)?;
         assert_eq!(text(&document, "/settings/engine"), "sm");

@@ -27,7 +27,7 @@ fn rate(document: &Value, case: &str) -> f64 {
 
 #[test]
 fn pieces_are_sent_in_every_way_wherever_they_lie_and_all_their_bytes_are_compared() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for scattered in ["both", "host", "device"] {
             let ended = sent(&kind, &[], &["--scattered", scattered])?;
             let document = proof::document(&ended)?;
@@ -46,7 +46,7 @@ fn pieces_are_sent_in_every_way_wherever_they_lie_and_all_their_bytes_are_compar
 
 #[test]
 fn the_answer_is_from_which_size_on_which_way_is_worth_it() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let told = [("FAKE_DEVICES", DEVICES), ("LD_PRELOAD", &kind.library()?[..])];
         let document = proof::document(&sent(&kind, &told, &["--ways", "loop,batch,kernel"])?)?;
         for (way, direction) in [("loop", "h2d"), ("batch", "h2d"), ("kernel", "d2h")] {
@@ -66,7 +66,7 @@ fn the_answer_is_from_which_size_on_which_way_is_worth_it() -> Done {
 
 #[test]
 fn a_screen_has_both_directions_and_the_whole_every_size_and_the_hosts_part() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         // In virtual time the answer is short and always the same.
         let told = [("FAKE_DEVICES", DEVICES), ("LD_PRELOAD", &kind.library()?[..])];
         let shown = |form: &str| -> Result<String, Box<dyn std::error::Error>> {
@@ -101,7 +101,7 @@ fn a_screen_has_both_directions_and_the_whole_every_size_and_the_hosts_part() ->
 
 #[test]
 fn pieces_of_every_row_say_whose_they_are() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let ended = sent(&kind, &[], &["--rows", "core", "--ways", "loop,kernel", "--direction", "h2d"])?;
         let document = proof::document(&ended)?;
         let said: Vec<String> = list(&document, "/verdict").iter().map(ToString::to_string).collect();
@@ -116,7 +116,7 @@ fn pieces_of_every_row_say_whose_they_are() -> Done {
 
 #[test]
 fn a_piece_that_does_not_arrive_is_seen_in_every_way() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (way, fault) in [
             ("kernel", "kernels wrong numabench_pieces"),
             ("packed", "kernels wrong numabench_pieces"),
@@ -132,7 +132,7 @@ fn a_piece_that_does_not_arrive_is_seen_in_every_way() -> Done {
 
 #[test]
 fn a_driver_without_batches_is_told_and_the_other_ways_are_measured() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let call = if kind.name == "cuda" { "cuMemcpyBatchAsync" } else { "hipMemcpyBatchAsync" };
         let export = if kind.name == "cuda" { "cuMemcpyBatchAsync_v2" } else { call };
         let mut command = with_driver(&kind.without(export)?);

@@ -21,6 +21,11 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_numabench");
 /// Longer than any run here takes, also on a busy machine: a hang fails here and not in the test runner.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Whether each test is to try all that it can (`NUMABENCH_TEST_WHOLE`): every kind of driver, every state of a guest. Otherwise some share them out.
+pub fn is_whole() -> bool {
+    env::var_os("NUMABENCH_TEST_WHOLE").is_some()
+}
+
 /// Variables that change what the binary does or prints.
 const UNSET: [&str; 9] = [
     "NO_COLOR",

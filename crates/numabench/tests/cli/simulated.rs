@@ -17,7 +17,7 @@ fn simulated(told: &[(&str, &str)], args: &[&str]) -> Result<Ended, Box<dyn Erro
 
 #[test]
 fn every_memory_and_direction_gives_numbers_and_says_that_they_are_simulated() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0", "--size", "256KiB,1MiB", "--reps", "6", "--warmup", "1"];
         let args = [&args[..], &["--memory", "pinned,pinned-driver,pageable"]].concat();
         let ended = kind.pingpong(&[], &[&args[..], &["--json", "-"]].concat())?;
@@ -60,7 +60,7 @@ fn has_numbers(result: &Value) -> Done {
 
 #[test]
 fn both_directions_at_once_need_pinned_memory_and_pageable_is_skipped_with_the_reason() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args =
             ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--timing", "host", "--direction", "bidir", "--json", "-"];
         let document =
@@ -80,7 +80,7 @@ fn both_directions_at_once_need_pinned_memory_and_pageable_is_skipped_with_the_r
 
 #[test]
 fn pinned_copies_of_a_mebibyte_are_timed_by_the_device_and_pageable_ones_by_the_host() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args =
             ["--gpus", "0", "--size", "64KiB,1MiB", "--reps", "6", "--memory", "pinned,pageable", "--direction", "h2d"];
         let document = proof::document(&kind.pingpong(&[], &[&args[..], &["--json", "-"]].concat())?)?;
@@ -97,7 +97,7 @@ fn pinned_copies_of_a_mebibyte_are_timed_by_the_device_and_pageable_ones_by_the_
 
 #[test]
 fn corrupt_data_end_the_run_with_4_and_name_the_first_byte_that_differs() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for (direction, memory) in
             [("h2d", "pinned"), ("d2h", "pageable"), ("roundtrip", "pinned-driver"), ("bidir", "pinned")]
         {
@@ -121,7 +121,7 @@ fn corrupt_data_end_the_run_with_4_and_name_the_first_byte_that_differs() -> Don
 
 #[test]
 fn corrupt_data_go_unseen_only_where_no_verification_was_asked_for_and_then_that_is_said() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0", "--size", "1MiB", "--reps", "6", "--no-verify"];
         let table = kind.pingpong(&[("FAKE_FAULTS", "corrupt * 70001")], &args)?;
         assert_eq!(table.code, Some(0));
@@ -132,7 +132,7 @@ fn corrupt_data_go_unseen_only_where_no_verification_was_asked_for_and_then_that
 
 #[test]
 fn ranks_that_share_a_gpu_are_two_ranks_and_the_sharing_is_noted() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args =
             ["--gpus", "0,0", "--size", "1MiB", "--reps", "6", "--direction", "h2d", "--order", "alone", "--json", "-"];
         let ended = kind.pingpong(&[], &args)?;
@@ -156,7 +156,7 @@ const DESCRIBED: &str =
 
 #[test]
 fn ranks_at_once_on_devices_of_their_own_or_on_one_overlap_and_are_numbers() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         for gpus in ["0,0", "0,1"] {
             let args = ["--gpus", gpus, "--size", "1MiB", "--reps", "20", "--direction", "h2d,bidir", "--json", "-"];
             let ended = kind.described(DESCRIBED, &args)?;
@@ -173,7 +173,7 @@ fn ranks_at_once_on_devices_of_their_own_or_on_one_overlap_and_are_numbers() -> 
 
 #[test]
 fn a_device_that_never_answers_is_given_up_at_the_timeout_with_what_was_finished() -> Done {
-    for kind in kinds::all() {
+    for kind in kinds::tried() {
         let args = ["--gpus", "0", "--size", "64KiB", "--reps", "1000", "--direction", "h2d", "--timing", "host"];
         let ended =
             kind.pingpong(&[("FAKE_FAULTS", "hang 501+")], &[&args[..], &["--timeout", "2s", "--json", "-"]].concat())?;
@@ -203,7 +203,7 @@ fn a_latch_that_does_not_work_is_replaced_and_without_any_the_host_times() -> Do
 
 #[test]
 fn hip_over_cuda_moves_bytes_by_the_cuda_driver_and_says_what_it_is() -> Done {
-    if !kinds::all().iter().any(|kind| kind.name == "hip") {
+    if !kinds::tried().iter().any(|kind| kind.name == "hip") {
         return Ok(());
     }
     let (hip, cuda) = (driver::hip_over_cuda()?, driver::fake()?);

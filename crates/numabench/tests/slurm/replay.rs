@@ -81,7 +81,7 @@ struct Stage {
 
 /// The lab, an MPI, and the kind of driver that LUMI-G has, or else the other one.
 fn stage() -> Result<Option<Stage>, Box<dyn Error>> {
-    let kind = kinds::all().pop().ok_or("this binary has no GPU backend")?;
+    let kind = kinds::tried().pop().ok_or("this binary has no GPU backend")?;
     let (Some(lab), Some(mpi)) = (Lab::with(&[("NODES", "1")])?, mpi::all().into_iter().next()) else {
         return Ok(None);
     };
