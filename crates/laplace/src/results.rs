@@ -94,6 +94,10 @@ pub struct LaplaceResults {
 pub enum LaplaceStep {
     /// Iterations of a way.
     Iterations(WayVariant),
+    /// Filling its field.
+    Fill(WayVariant),
+    /// Holding its field against what it should be.
+    Check(WayVariant),
     /// Something else.
     #[default]
     Else,
@@ -113,6 +117,8 @@ impl fmt::Display for LaplaceStep {
                 write!(f, "iterations of {variant}, in which MPI is given device memory")
             }
             Self::Iterations(variant) => write!(f, "iterations of {variant}"),
+            Self::Fill(variant) => write!(f, "the first values of {variant}"),
+            Self::Check(variant) => write!(f, "the check of what {variant} computed"),
             Self::Else => f.write_str("what lies between the iterations"),
         }
     }

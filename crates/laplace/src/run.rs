@@ -96,6 +96,16 @@ enum LaplaceAnswer {
 }
 
 impl LaplaceOrder {
+    /// What a rank that has it does: whatever calls a driver has a name, and so the limit of an operation.
+    fn step(self) -> LaplaceStep {
+        match self {
+            Self::Prove(variant) | Self::Block(variant, _) => LaplaceStep::Iterations(variant),
+            Self::Fill(variant) => LaplaceStep::Fill(variant),
+            Self::Check(variant) => LaplaceStep::Check(variant),
+            Self::Look { .. } | Self::End => LaplaceStep::Else,
+        }
+    }
+
     /// The way that iterates, and how often rows are exchanged.
     fn exchanges(self) -> Option<(WayVariant, u32)> {
         match self {
@@ -164,8 +174,7 @@ impl All<'_, '_, '_> {
     }
 
     fn perform(&mut self, order: LaplaceOrder) -> LaplaceAnswer {
-        let doing = order.exchanges().map_or(LaplaceStep::Else, |(variant, _)| LaplaceStep::Iterations(variant));
-        self.journal.doing(&doing);
+        self.journal.doing(&order.step());
         let answer = self.performed(order).unwrap_or_else(|fault| LaplaceAnswer::Failed(fault.to_string()));
         self.journal.doing(&LaplaceStep::Else);
         answer
