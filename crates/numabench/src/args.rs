@@ -220,8 +220,8 @@ pub struct Pingpong {
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
-    /// Write the result document to FILE (rewritten after every pass), or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Print the result document instead of the table, or write it to FILE (rewritten after every pass) beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -105,11 +105,14 @@ impl JsonOutput {
         Ok(Self { sink: output_file::of_document(json)?, is_printed: json == Some(Path::new("-")) })
     }
 
+    /// Writes what was found, where it goes to a file.
+    pub fn keep<T: Serialize>(&self, found: &T) -> Result<(), Fault> {
+        self.sink.as_ref().map_or(Ok(()), |sink| write(sink, &json(found)?))
+    }
+
     /// Writes what was found, and prints it or its table.
     pub fn show<T: Serialize>(&self, found: &T, table: impl FnOnce(&T) -> String) -> Result<(), Fault> {
-        if let Some(sink) = &self.sink {
-            write(sink, &json(found)?)?;
-        }
+        self.keep(found)?;
         terminal::print(&if self.is_printed { json(found)? } else { table(found).into_bytes() })
     }
 }

@@ -35,8 +35,8 @@ pub struct Compare {
     /// Print the comparison as Markdown, for a merge request
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Write the comparison document to FILE, or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-")]
+    /// Print the comparison document instead of the table, or write it to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Only cases that changed, are missing or undecided
     #[arg(short, long)]

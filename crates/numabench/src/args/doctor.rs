@@ -11,9 +11,9 @@ pub struct Doctor {
     /// takes them): its cores, NUMA nodes and GPUs instead of those here
     #[arg(long, value_name = "FILE")]
     pub input: Vec<PathBuf>,
-    /// Write the document to FILE, to standard output instead of the table (-), or into a folder (DIR/) under this node's name: of a launch
+    /// Print the document instead of the table, or write it to FILE beside it, or into a folder (DIR/) under this node's name: of a launch
     /// with one task a node the first one then shows all nodes
-    #[arg(long, value_name = "FILE|-|DIR/")]
+    #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Only the findings and the unknown settings, without the reasons
     #[arg(short, long)]

@@ -11,7 +11,7 @@ pub struct History {
     /// The change that matters: of rates, or RATES,TIMES with that of times of copies up to 64 KiB [default: 3%,5%]
     #[arg(long, value_name = "PERCENT[,PERCENT]", value_parser = super::compare::thresholds)]
     pub threshold: Option<analysis::compare::Thresholds>,
-    /// Print the changes as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Print the changes as JSON instead of the table, or write them to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 }

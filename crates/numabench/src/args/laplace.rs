@@ -53,8 +53,8 @@ pub struct Laplace {
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,
 
-    /// Write the result document to FILE (rewritten between passes), or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Only the verdict, the figures and the problems
     #[arg(short, long, help_heading = "Output")]

@@ -47,9 +47,9 @@ pub struct Measuring {
     /// Print the plan and touch no GPU
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub dry_run: bool,
-    /// Write the result document to FILE (rewritten between passes), into a folder under the node's name (DIR/), or to standard output instead
-    /// of the table (-). Launched with one task a node, DIR/ takes each node's document, and the first task shows all nodes
-    #[arg(long, value_name = "FILE|-|DIR/", help_heading = "Output")]
+    /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside it, or into a folder under the
+    /// node's name (DIR/). Launched with one task a node, DIR/ takes each node's document, and the first task shows all nodes
+    #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Also hold the figures against those of this file (`numabench reference --lines` shows its form): your site's own
     #[arg(long, value_name = "FILE", help_heading = "Output")]

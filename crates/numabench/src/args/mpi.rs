@@ -74,8 +74,8 @@ pub struct Mpi {
     /// hosts. An operation that crashes, hangs or brings wrong bytes ends with 5 in any case
     #[arg(long, value_parser = one_of(EXPECTED), value_name = "WHAT", help_heading = "Output")]
     pub expect: Option<Expectation>,
-    /// Write the document (JSON, numabench.mpi 1.2) here; - is standard output, in place of the table
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Print the document instead of the table, or write it to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Print the answer alone
     #[arg(long, short, help_heading = "Output")]

@@ -81,8 +81,8 @@ pub struct Place {
     /// With --emit wrapper: tell each rank's UCX, NCCL (RCCL), libfabric and Cray MPICH by their variables to use the network adapter near its GPU (near); a variable that is set stays
     #[arg(long, value_parser = one_of(NICS), action = ArgAction::Set, value_name = "near|none", default_value = "none", help_heading = "Output")]
     pub nic: bool,
-    /// Write the placement document to FILE, or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Print the placement document instead of the table, or write it to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Leave out the line to paste; with --emit, leave out the notes on the lines
     #[arg(short, long, help_heading = "Output")]

@@ -13,8 +13,8 @@ pub struct Report {
     /// The HTML file to write: one page of one run, of several, or of many nodes; without it nodes are shown side by side in a table
     #[arg(short, long, value_name = "FILE.html")]
     pub output: Option<PathBuf>,
-    /// Write the nodes side by side as JSON to FILE, or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", conflicts_with = "output")]
+    /// Print the nodes side by side as JSON instead of the table, or write them to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", conflicts_with = "output")]
     pub json: Option<PathBuf>,
     /// Whether the table is coloured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]

@@ -46,9 +46,9 @@ pub struct Topo {
     /// visible-devices variables; neither is started), nvidia-smi's index, device files
     #[arg(long, conflicts_with_all = ["json", "numa", "tree", "matrix"])]
     pub identity: bool,
-    /// Print the whole model as JSON, all that any view shows; with --measure the result document
-    #[arg(long)]
-    pub json: bool,
+    /// Print the whole model as JSON, all that any view shows (with --measure the result document) instead of the table, or write it to FILE beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
 
     /// Measure which GPUs and which cores belong together: GPUs by the bandwidth that they lose when they copy at once, cores by their
     /// core-to-core latency; =gpus or =cores measures one of the two
@@ -113,8 +113,8 @@ pub enum TopoAction {
         /// The later file
         #[arg(value_name = "B.xml")]
         new: PathBuf,
-        /// Print the differences as JSON
-        #[arg(long)]
-        json: bool,
+        /// Print the differences as JSON instead of in words, or write them to FILE beside these
+        #[arg(long, value_name = "FILE|-", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+        json: Option<PathBuf>,
     },
 }

@@ -73,8 +73,8 @@ pub struct Trial {
     /// End with exit code 5 unless this variant is the best, or as good as the best as far as the runs can tell
     #[arg(long, value_name = "VARIANT", help_heading = "Output")]
     pub expect: Option<String>,
-    /// Write the trial document to FILE (rewritten after every run), or to standard output instead of the table (-)
-    #[arg(long, value_name = "FILE|-", help_heading = "Output")]
+    /// Print the trial document instead of the table, or write it to FILE (rewritten after every run) beside it
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Continue a trial that was ended or killed, with the options in its document; finished runs are not repeated
     #[arg(long, value_name = "FILE", exclusive = true, help_heading = "Output")]

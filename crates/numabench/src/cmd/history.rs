@@ -6,20 +6,19 @@ use experiments::documents::Documents;
 use crate::args::history::History;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::json;
+use crate::result_output::JsonOutput;
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
+    let output = JsonOutput::open(args.json.as_deref())?;
     let documents = Documents { paths: &args.results, say: terminal::say };
     let runs = documents.each_run()?.into_iter().map(|(run, _)| run).collect();
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
-    if args.json {
-        terminal::print(&json(&found)?)?;
-    } else {
+    output.show(&found, |found| {
         let color = terminal::color(crate::args::ColorChoice::Auto);
-        terminal::print(render::compared::history(&found, terminal::width(), color).as_bytes())?;
-    }
+        render::compared::history(found, terminal::width(), color)
+    })?;
     Ok(if found.steps.is_empty() { Exit::Ok } else { Exit::Finding })
 }

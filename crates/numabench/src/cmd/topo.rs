@@ -10,14 +10,14 @@ use crate::args::topo::{Topo, TopoAction};
 use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{json, write};
+use crate::result_output::{JsonOutput, write};
 use crate::schemas::{DIFFERENCES, Differences, TOPOLOGY};
 use crate::{output_file, terminal};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
     if let Some(TopoAction::Diff { old, new, json }) = &args.action {
-        return diff(old, new, *json);
+        return diff(old, new, json.as_deref());
     }
     if !args.measure.is_empty() {
         return topo_measure::run(args);
@@ -31,11 +31,12 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
             "--save - and --svg - both want standard output: name a file for one of them"
         )));
     }
+    let json = JsonOutput::open(args.json.as_deref())?;
     let picture = args.svg.as_deref().map(Output::open).transpose()?;
     let survey = match (&args.input[..], &args.save) {
         (saved @ [_, ..], _) => topo::survey_files(saved).map_err(Fault::usage)?,
         // Opening NVIDIA's management library takes a while: only for a view that shows what it says.
-        ([], None) if args.matrix || args.identity || args.json || args.svg.is_some() => {
+        ([], None) if args.matrix || args.identity || args.json.is_some() || args.svg.is_some() => {
             topo::survey_with_nvml().map_err(no_result)?
         }
         ([], None) => topo::survey().map_err(no_result)?,
@@ -50,24 +51,20 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     if let Some(picture) = picture {
         picture.write(topo::svg::svg(&survey).as_bytes())?;
     }
+    let model = TOPOLOGY.versioned(&survey);
     // A picture or a file there has standard output to itself.
     if [&args.svg, &args.save].into_iter().flatten().any(|path| is_stdout(path)) {
+        json.keep(&model)?;
         return Ok(Exit::Ok);
     }
     let width = terminal::width();
-    if args.json {
-        terminal::print(&json(&TOPOLOGY.versioned(&survey))?)?;
-    } else if args.numa {
-        terminal::print(topo::text::numa(&survey, width).as_bytes())?;
-    } else if args.tree {
-        terminal::print(topo::text::tree(&survey, width).as_bytes())?;
-    } else if args.matrix {
-        terminal::print(topo::text::matrix(&survey, width).as_bytes())?;
-    } else if args.identity {
-        terminal::print(topo::text::identity(&survey, width).as_bytes())?;
-    } else {
-        terminal::print(topo::text::render(&survey, width).as_bytes())?;
-    }
+    json.show(&model, |_| match args {
+        Topo { numa: true, .. } => topo::text::numa(&survey, width),
+        Topo { tree: true, .. } => topo::text::tree(&survey, width),
+        Topo { matrix: true, .. } => topo::text::matrix(&survey, width),
+        Topo { identity: true, .. } => topo::text::identity(&survey, width),
+        _ => topo::text::render(&survey, width),
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -104,15 +101,13 @@ fn is_stdout(path: &Path) -> bool {
 }
 
 /// Compares two files; a difference is a finding.
-fn diff(old: &Path, new: &Path, is_json: bool) -> Result<Exit, Fault> {
+fn diff(old: &Path, new: &Path, json: Option<&Path>) -> Result<Exit, Fault> {
+    let output = JsonOutput::open(json)?;
     let read = |path: &Path| topo::survey_files(&[path.to_owned()]).map_err(Fault::usage);
     let (old, new) = (read(old)?, read(new)?);
     let differences = topo::difference::differences(&old, &new);
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Finding };
-    if is_json {
-        terminal::print(&json(&DIFFERENCES.versioned(Differences { differences }))?)?;
-    } else {
-        terminal::print(topo::text::changes(&old, &new, &differences, terminal::width()).as_bytes())?;
-    }
+    let table = topo::text::changes(&old, &new, &differences, terminal::width());
+    output.show(&DIFFERENCES.versioned(Differences { differences }), |_| table)?;
     Ok(exit)
 }

@@ -1,5 +1,7 @@
 //! `numabench topo --measure`: which GPUs and which cores belong together where nobody declares it, by what they lose together and by how long a flag takes.
 
+use std::path::Path;
+
 use experiments::config;
 use experiments::driver::{self, RunContext};
 use experiments::options::{GroupsOptions, Measuring};
@@ -10,9 +12,9 @@ use crate::args::topo::{Measured, Topo};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{json, origin};
+use crate::result_output::origin;
 use crate::signals::Signals;
-use crate::terminal;
+use crate::{output_file, result_output, terminal};
 
 /// Runs the command.
 pub fn run(args: &Topo) -> Result<Exit, Fault> {
@@ -23,12 +25,15 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         terminal::print(driver::outline(&groups)?.to_string().as_bytes())?;
         return Ok(Exit::Ok);
     }
+    let json = args.json.as_deref();
+    let sink = output_file::of_document(json)?;
     let signals = Signals::catch()?;
     let mut progress = Progress::new(false);
-    let session = RunContext { origin, sink: None, signals: &signals, observer: &mut progress, say: terminal::say };
+    let session =
+        RunContext { origin, sink: sink.as_ref(), signals: &signals, observer: &mut progress, say: terminal::say };
     let (document, exit) = groups.measure(session)?;
-    if args.json {
-        terminal::print_document(&json(&document)?)?;
+    if json == Some(Path::new("-")) {
+        terminal::print_document(&result_output::json(&document)?)?;
     } else {
         let color = terminal::color(ColorChoice::Auto);
         let style = Style { width: terminal::width(), color, quiet: false, saved_to: None };

@@ -81,7 +81,11 @@ const TOPO: &[Rule] = &[
     needs(&["within", "timeout", "reps", "seed", "dry-run"], &["measure"]),
     needs(&["gpus", "backend", "size"], &["measure=gpus"]),
     of_gpus(&["gpus", "size"]),
-    apart(&["json", "numa", "tree", "matrix", "identity"], &["save=-", "svg=-"], "standard output is the file's alone"),
+    apart(
+        &["json=-", "numa", "tree", "matrix", "identity"],
+        &["save=-", "svg=-"],
+        "standard output is the file's alone",
+    ),
     apart(&["json", "numa", "tree", "matrix", "identity"], &["with"], "the picture of a document is all that is made"),
 ];
 

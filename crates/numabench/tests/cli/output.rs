@@ -51,7 +51,7 @@ fn a_document_that_cannot_be_written_is_refused_before_the_run() -> Done {
     numabench: error: FOLDER/file/result.json cannot be written: looking it up failed (WHY); name a file in a folder that is yours and has room
     numabench: error: /proc/numabench.json cannot be written: making a file beside it failed (WHY); name a file in a folder that is yours and has room
     numabench: error: /dev/null is not a regular file, and a document is replaced as a whole: name a file, or `-` for standard output
-    error: a value is required for '--json <FILE|->' but none was supplied
+    error: a value is required for '--json [<FILE|->]' but none was supplied
 
     For more information, try '--help'.
     ");
@@ -212,6 +212,31 @@ fn topo_as_json_is_one_value_that_names_this_machines_pus() -> Done {
     let topology = run(&["topo", "--json"]).well().json()?;
     assert_eq!(proof::text(&topology, "/source/kind"), "this-system");
     assert!(!proof::list(&topology, "/pus").is_empty() && !proof::list(&topology, "/nodes").is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_document_is_printed_alone_or_written_beside_what_is_printed_otherwise() -> Done {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("document.json").display().to_string();
+    let [saved, other] = ["a.xml", "b.xml"].map(|name| folder.path().join(name).display().to_string());
+    for path in [&saved, &other] {
+        run(&["topo", "--save", path]).well();
+    }
+    let written = format!("--json={file}");
+    for command in [&["topo"][..], &["doctor", "--input", &saved], &["topo", "diff", &saved, &other]] {
+        let shown = |more: &[&str]| run(&[command, more].concat());
+        let printed = shown(&["--json"]).json()?;
+        let beside = shown(&[&written]);
+        let kept: serde_json::Value = serde_json::from_slice(&fs::read(&file)?)?;
+        assert_eq!(kept["schema"], printed["schema"], "{command:?}");
+        assert!(beside.out.starts_with(shown(&[]).out.trim_end()), "{command:?}: {}", beside.out);
+    }
+    // What would be written to one place is refused; a file is written whatever standard output gets.
+    run(&["topo", "--svg", "-", "--json"]).refused(2, &["--svg", "--json"]);
+    fs::remove_file(&file)?;
+    assert!(run(&["topo", "--svg", "-", &written]).well().out.contains("<svg"));
+    assert!(fs::exists(&file)?);
     Ok(())
 }
 

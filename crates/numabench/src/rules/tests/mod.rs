@@ -31,6 +31,20 @@ fn every_name_of_the_table_is_an_argument_of_its_command() {
 }
 
 #[test]
+fn json_alone_prints_and_a_file_is_written_in_every_command_that_has_it() {
+    let mut command = examples::command();
+    command.build();
+    let below = command.get_subcommands().flat_map(|below| std::iter::once(below).chain(below.get_subcommands()));
+    let mut commands = 0;
+    for below in below {
+        let Some(json) = below.get_arguments().find(|arg| arg.get_long() == Some("json")) else { continue };
+        assert_eq!(json.get_num_args(), Some((0..=1).into()), "{}", below.get_name());
+        commands += 1;
+    }
+    assert!(commands > 15, "{commands}");
+}
+
+#[test]
 fn an_option_that_would_be_ignored_is_refused_with_what_it_does_not_go_with() {
     let lines = [
         "check --nic --against /nonexistent.json",

@@ -90,7 +90,7 @@ fn carried_out(args: &Args, machine: &Survey) -> Result<String, Fault> {
         Command::Suite(command) => with(&command.options(), &command.measuring),
         Command::Topo(command) if command.measure.is_empty() => Ok("a view".to_owned()),
         Command::Topo(command) => {
-            let shown = if command.dry_run { "the plan alone".to_owned() } else { format!("{}", command.json) };
+            let shown = if command.dry_run { "the plan alone".to_owned() } else { format!("{:?}", command.json) };
             Ok(plan(&cmd::topo_measure::groups(command))? + &shown)
         }
         other => panic!("{other:?} prints no plan"),
