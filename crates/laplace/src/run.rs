@@ -12,10 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{ObservedPlacement, PageCheck, clock};
+use engine::{PageCheck, clock};
 use experiments::supervised::SessionJournal;
 use ranks::{Communicator, Deadline, Exchange, wire};
-use serde::{Deserialize, Serialize};
 use stats::block_interval::BlockValue;
 use stats::random::SplitMix64;
 use stats::stop::{StopReason, StopRule, decide};
@@ -28,8 +27,10 @@ use crate::results::{BlockFound, LaplaceResults, LaplaceStep, RankFound, WayFoun
 use crate::way::{HaloWay, WayVariant};
 
 mod field;
+mod order;
 
 use field::FieldUse;
+use order::{LaplaceAnswer, LaplaceOrder};
 
 /// Iterations after which a way's field is held against the known one for the first time.
 pub const PROOF_ITERATIONS: u32 = 16;
@@ -64,56 +65,6 @@ pub struct LaplaceRank<'a> {
     pub memory: &'a mut LaplaceMemory,
     /// Its calls of MPI; a rank alone has none.
     pub mpi: Option<&'a dyn Exchange>,
-}
-
-/// What rank 0 tells all.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum LaplaceOrder {
-    /// Say where thread and memory are.
-    Look { first: bool },
-    /// From the known field on, and held against it.
-    Prove(WayVariant),
-    /// Fill the field of this way.
-    Fill(WayVariant),
-    /// So many iterations, timed.
-    Block(WayVariant, u32),
-    /// Hold the field of this way against what it should be.
-    Check(WayVariant),
-    /// It is over.
-    End,
-}
-
-/// What a rank answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum LaplaceAnswer {
-    Looked(ObservedPlacement, Option<String>),
-    Proven { residual: f64, bytes: u64 },
-    Block(BlockFound),
-    Checked(u64),
-    Wrong(String),
-    Failed(String),
-    Done,
-}
-
-impl LaplaceOrder {
-    /// What a rank that has it does: whatever calls a driver has a name, and so the limit of an operation.
-    fn step(self) -> LaplaceStep {
-        match self {
-            Self::Prove(variant) | Self::Block(variant, _) => LaplaceStep::Iterations(variant),
-            Self::Fill(variant) => LaplaceStep::Fill(variant),
-            Self::Check(variant) => LaplaceStep::Check(variant),
-            Self::Look { .. } | Self::End => LaplaceStep::Else,
-        }
-    }
-
-    /// The way that iterates, and how often rows are exchanged.
-    fn exchanges(self) -> Option<(WayVariant, u32)> {
-        match self {
-            Self::Prove(variant) => Some((variant, PROOF_ITERATIONS)),
-            Self::Block(variant, iterations) => Some((variant, UNCOUNTED_ITERATIONS + iterations)),
-            Self::Look { .. } | Self::Fill(_) | Self::Check(_) | Self::End => None,
-        }
-    }
 }
 
 impl LaplaceRun {

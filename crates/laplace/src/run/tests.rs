@@ -7,6 +7,8 @@ use kernels::jacobi::Precision;
 use ranks::{LocalWorld, WorldError};
 use stats::stop::Patience;
 
+use engine::ObservedPlacement;
+
 use super::*;
 use crate::gpu_fields::stand_in::{Faults, fields};
 use crate::grid::RowShare;

@@ -108,25 +108,6 @@ fn a_session_of_laplace_whose_driver_never_answers_is_left_at_the_limit() -> Don
     Ok(())
 }
 
-/// What lies between the operations of a launch may take longer than [`LATEST`].
-#[test]
-fn a_check_of_laplace_that_stays_in_the_driver_is_left_at_the_limit_and_named() -> Done {
-    // The check copies the field back: no copy comes later.
-    let calls = tempfile::NamedTempFile::new()?;
-    let mut whole = spawnable(&driver::fake()?);
-    whole.args(["laplace", "--grid", "64x64", "--backend", "cuda", "--gpus", "0", "--quiet"]);
-    Ended::of(&whole.env("FAKE_CALLS", calls.path()).output()?).well();
-    let counts = std::fs::read_to_string(calls.path())?;
-    let copies = counts.lines().find_map(|line| line.strip_prefix("cuMemcpyDtoHAsync ")).ok_or("no such copy")?;
-
-    let ended = stalled("laplace", &["--grid", "64x64"], &format!("cuMemcpyDtoHAsync {copies}"))?;
-
-    assert_eq!(ended.code, Some(124), "{}{}", ended.out, ended.err);
-    let said = [ended.out, ended.err].concat().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("the check of what gpu computed did not come back within --timeout"), "{said}");
-    Ok(())
-}
-
 #[test]
 fn a_driver_that_never_gives_a_device_back_does_not_keep_the_result() -> Done {
     // The last ones are of the thread that asked which GPUs reach each other.
