@@ -12,7 +12,7 @@ use crate::terminal;
 /// Runs the command.
 pub fn run(args: &History) -> Result<Exit, Fault> {
     let documents = Documents { paths: &args.results, say: terminal::say };
-    let runs = documents.each_run()?.into_iter().map(|(run, _)| run).collect();
+    let runs = documents.each_run()?.into_iter().map(|one| one.run).collect();
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     if args.json {
