@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use crate::import::{About, Program, ProgramOutput, import};
     use crate::model_answer::sentences;
-    use crate::reference::parse;
+    use crate::reference::{known_figures, parse};
     use report::document::Tool;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -318,6 +318,20 @@ mod tests {
         let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
         let nameless = answer_to(Program::Stream, stream)?;
         assert_eq!(nameless, ["No figure known to hold these against: the output names no GPU."]);
+        Ok(())
+    }
+
+    #[test]
+    fn no_known_figure_is_taken_for_one_of_a_gpu_whose_name_is_longer_or_shorter() -> Outcome {
+        let about = |gpu: &str| {
+            let figures = [Figure { gpu: "GPU 0", value: 55e9, bytes: Some(512 << 20), is_time: false }];
+            let ways = [(Way { what: "h2d", by: "ce", memory: "pinned" }, figures.into())].into_iter().collect();
+            answer_of(&GpuModel { name: gpu, link: None }, ways, &known_figures(), "nvbandwidth").text
+        };
+        for other in ["H20", "H20-3e", "H200 NVL", "GH200", "H100 PCIe", "H100 NVL", "A100-SXM4-80GB", "MI30", "A100"] {
+            assert!(about(&format!("NVIDIA {other}")).starts_with("No figure known"), "{other}");
+        }
+        assert!(about("NVIDIA H200").starts_with("Normal for"));
         Ok(())
     }
 
