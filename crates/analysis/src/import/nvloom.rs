@@ -89,6 +89,7 @@ impl Reader {
         if !self.hosts.contains(&host) {
             self.hosts.push(host);
         }
+
         let name = rest.split_once(": ").and_then(|(_, name)| name.split_once(" (")).map(|(name, _)| name);
         if let Some(name) = name {
             self.taken.fact("gpu", name, true);
@@ -115,6 +116,7 @@ impl Reader {
         let is_time = words.ends_with(" ns");
         let (unit, scale) = if is_time { (ImportedUnit::Ns, 1.0) } else { (ImportedUnit::BytesPerS, 1e9) };
         test.is_whole = true;
+
         for cell in test.cells.drain(..) {
             self.taken.cases.push(Case {
                 id: format!("nvloom/{}", test.name),

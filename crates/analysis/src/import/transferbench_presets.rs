@@ -43,6 +43,7 @@ impl PresetReader {
     pub fn line(&mut self, words: &str, line: u64) -> Result<bool, ImportError> {
         let spaced = words.replace(',', " ");
         let cells: Vec<&str> = spaced.split_whitespace().collect();
+
         match cells[..] {
             ["GPU-GFX", "All-To-All" | "Scaling", "benchmark:"] => self.ended()?,
             [.., "benchmark:"] => {
