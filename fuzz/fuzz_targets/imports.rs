@@ -14,7 +14,7 @@ use report::document::Tool;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, text)) = bytes.split_first() else { return };
-    let program = match first % 10 {
+    let program = match first % 11 {
         0 => Program::Nvbandwidth,
         1 => Program::TransferBench,
         2 => Program::Osu,
@@ -24,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         6 => Program::RocmBandwidthTest,
         7 => Program::Stream,
         8 => Program::Perftest,
-        _ => Program::Mlc,
+        9 => Program::Mlc,
+        _ => Program::Nvloom,
     };
     let tool = Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None };
     let started_at = ("2026-11-22T00:00:00Z".to_owned(), "nobody".to_owned());

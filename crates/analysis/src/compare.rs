@@ -142,6 +142,7 @@ pub fn compare(
         missing,
         added,
         nodes: None,
+        reference: Vec::new(),
     })
 }
 

@@ -11,9 +11,10 @@ use crate::conditions::Differing;
 use crate::figure::{Key, Unit};
 use crate::judge::{Basis, ChangeVerdict};
 use crate::node_changes::NodeChanges;
+use crate::reference_answer::ReferenceAnswer;
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 4 };
+pub const VERSION: Version = Version { schema: "numabench.comparison", major: 1, minor: 5 };
 
 /// Two sides of runs, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +51,10 @@ pub struct Comparison {
     #[serde(default)]
     #[schemars(extend("since" = "1.3"))]
     pub nodes: Option<NodeChanges>,
+    /// How the figures of each side stand against reference figures: decides nothing.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.5"))]
+    pub reference: Vec<ReferenceAnswer>,
 }
 
 /// How many cases came to what.

@@ -1,4 +1,4 @@
-//! Whether figures that another program printed are normal: held against reference figures of the GPU that the output names. Pure. 405 lines because its tests bring the printed outputs that they hold.
+//! Whether figures that another program printed are normal: held against reference figures of the GPU that the output names. Pure.
 //!
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 use report::ImportedDocument;
 use report::imported::{ImportedCase, ImportedStatus, ImportedUnit};
-use stats::units::{counted, duration_range, range as range_of};
+use stats::interval::range;
 
 use crate::gate::Checked;
-use crate::reference::{Reference, plain_name, usual_causes};
+use crate::held_figure::HeldFigure;
+use crate::model_answer::ModelAnswer;
+use crate::reference::{Reference, plain_name};
 use crate::reference_fits::MARGIN;
 
 /// bandwidthTest's own size: the rate of pinned copies of this size is within two per cent of the link's.
@@ -25,22 +27,22 @@ struct Way {
     memory: &'static str,
 }
 
-/// Sentences on whether the figures are normal: the answer first, then a sentence a kind of figure.
-pub fn answer(document: &ImportedDocument, references: &[Reference]) -> Vec<String> {
+/// Whether the figures are normal.
+pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAnswer {
     let models = models(document);
     let model = match &models[..] {
-        [] => return vec!["No figure known to hold these against: the output names no GPU.".to_owned()],
+        [] => return ModelAnswer::unknown("the output names no GPU"),
         [model] => model,
         several => {
             let names = several.join(", ");
-            return vec![format!("No figure known to hold these against: the output is of several models ({names}).")];
+            return ModelAnswer::unknown(&format!("the output is of several models ({names})"));
         }
     };
     answer_of(&GpuModel { name: model, link: None }, by_way(document), references, &document.program)
 }
 
 /// The same of what `check --bandwidth` measured, a model of GPU after the other.
-pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<String> {
+pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<ModelAnswer> {
     if checked.simulated.is_some() {
         return Vec::new();
     }
@@ -53,7 +55,7 @@ pub fn answer_of_checked(checked: &Checked, references: &[Reference]) -> Vec<Str
         ways.entry(way).or_default().push(kept);
     }
     let one = |((name, link), ways)| answer_of(&GpuModel { name, link }, ways, references, "numabench");
-    models.into_iter().flat_map(one).collect()
+    models.into_iter().map(one).collect()
 }
 
 /// The way and size of a case of `check --bandwidth`: `alone/pinned/h2d/67108864`, with `within` or `one-way` behind copies between GPUs.
@@ -88,37 +90,26 @@ fn answer_of(
     ways: BTreeMap<Way, Figures<'_>>,
     references: &[Reference],
     program: &str,
-) -> Vec<String> {
+) -> ModelAnswer {
     let has_link = |one: &&Reference| {
         let is_to_host = !matches!(&one.what[..], "local" | "peer");
         model.link.is_none() || one.link.is_none() || !is_to_host || one.link.as_deref() == model.link
     };
     let own = references.iter().filter(|one| plain_name(&one.gpu) == plain_name(model.name));
     let own: Vec<&Reference> = own.filter(has_link).collect();
-    let model = model.name;
-    let (mut low, mut lines) = (Vec::new(), Vec::new());
-    for (way, figures) in ways {
-        let Some(found) = best(&own, &way, &figures, program) else { continue };
-        let is_time = found.is_time;
-        let values: Vec<f64> = best_of_each_gpu(&figures, is_time);
-        let (least, most) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
-        let shortfall = if is_time { most / found.range.1 - 1.0 } else { 1.0 - least / found.range.0 };
-        if shortfall > MARGIN {
-            let side = if is_time { "above" } else { "below" };
-            low.push(format!("{} by {} is {:.0} % {side}", way.what_word(), way.by_word(), 100.0 * shortfall));
-            lines.push(format!("{} Usual causes: {}.", sentence(&way, (least, most), found), usual_causes(way.what)));
-        } else {
-            lines.push(sentence(&way, (least, most), found));
-        }
-    }
-    let first = match (lines.len(), low.is_empty()) {
-        (0, _) => format!("No figure known to hold these against: `numabench reference` has none of {model} for them."),
-        (count, true) => {
-            format!("Normal for {model}: {} of figure held against figures of others.", counted(count, "kind"))
-        }
-        (_, false) => format!("Low for {model}: {} what others have.", low.join(", ")),
-    };
-    std::iter::once(first).chain(lines).collect()
+    let held = ways.into_iter().filter_map(|(way, figures)| held_figure(&own, &way, &figures, program));
+    ModelAnswer::of_figures(model.name, &held.collect::<Vec<_>>())
+}
+
+/// The figures of one way, held against the reference figure that fits them best.
+fn held_figure<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &str) -> Option<HeldFigure<'r>> {
+    let reference = best(own, way, figures, program)?;
+    let measured = range(best_of_each_gpu(figures, reference.is_time))?;
+
+    let (low, high) = reference.range;
+    let shortfall = if reference.is_time { measured.1 / high - 1.0 } else { 1.0 - measured.0 / low };
+    let what = format!("{} by {}", way.what_word(), way.by_word());
+    Some(HeldFigure { what, measured, reference, shortfall: Some(shortfall).filter(|part| *part > MARGIN) })
 }
 
 impl Way {
@@ -137,27 +128,6 @@ impl Way {
     fn by_word(&self) -> &'static str {
         if self.by == "sm" { "kernel" } else { "copy engine" }
     }
-}
-
-/// `H2D by copy engine 55.4 GB/s; known for H200 on PCIe 5 x16: 55.0–55.6, 3 machines (nvbandwidth 0.8, 2026-11, URL).`
-fn sentence(way: &Way, measured: (f64, f64), reference: &Reference) -> String {
-    let range = |(low, high): (f64, f64)| match reference.is_time {
-        true => duration_range(low, high),
-        false => format!("{} GB/s", range_of(low / 1e9, high / 1e9)),
-    };
-    let machines =
-        reference.machines.map_or(String::new(), |count| format!(", {}", counted(count as usize, "machine")));
-    format!(
-        "{} by {} {}; known for {}: {}{machines} ({}, {}, {}).",
-        way.what_word(),
-        way.by_word(),
-        range(measured),
-        reference.hardware(),
-        range(reference.range),
-        reference.source,
-        reference.date,
-        reference.found_at
-    )
 }
 
 /// The GPU models that the output names, each once.
@@ -297,7 +267,8 @@ fn best_of_each_gpu(figures: &[Figure<'_>], is_time: bool) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::import::{About, Program, ProgramOutput, import};
-    use crate::reference::parse;
+    use crate::model_answer::sentences;
+    use crate::reference::{known_figures, parse};
     use report::document::Tool;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -316,7 +287,7 @@ mod tests {
         };
         let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
         let document = import(program, &[output], about).map_err(|(name, error)| format!("{name}: {error}"))?;
-        Ok(answer(&document, &parse(FIGURES)?))
+        Ok(sentences(vec![answer(&document, &parse(FIGURES)?)]))
     }
 
     fn nvbandwidth(gpu: &str, rate: f64) -> String {
@@ -347,6 +318,20 @@ mod tests {
         let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
         let nameless = answer_to(Program::Stream, stream)?;
         assert_eq!(nameless, ["No figure known to hold these against: the output names no GPU."]);
+        Ok(())
+    }
+
+    #[test]
+    fn no_known_figure_is_taken_for_one_of_a_gpu_whose_name_is_longer_or_shorter() -> Outcome {
+        let about = |gpu: &str| {
+            let figures = [Figure { gpu: "GPU 0", value: 55e9, bytes: Some(512 << 20), is_time: false }];
+            let ways = [(Way { what: "h2d", by: "ce", memory: "pinned" }, figures.into())].into_iter().collect();
+            answer_of(&GpuModel { name: gpu, link: None }, ways, &known_figures(), "nvbandwidth").text
+        };
+        for other in ["H20", "H20-3e", "H200 NVL", "GH200", "H100 PCIe", "H100 NVL", "A100-SXM4-80GB", "MI30", "A100"] {
+            assert!(about(&format!("NVIDIA {other}")).starts_with("No figure known"), "{other}");
+        }
+        assert!(about("NVIDIA H200").starts_with("Normal for"));
         Ok(())
     }
 
@@ -386,11 +371,11 @@ mod tests {
         let answer = |link: &str, rate: f64| {
             let figure = Figure { gpu: "GPU 0", value: rate, bytes: Some(512 << 20), is_time: false };
             let model = GpuModel { name: "NVIDIA H200", link: Some(link) };
-            answer_of(&model, [(h2d(), vec![figure])].into_iter().collect(), &references, "numabench")
+            answer_of(&model, [(h2d(), vec![figure])].into_iter().collect(), &references, "numabench").text
         };
-        assert!(answer("PCIe 5 x16", 40e9)[0].starts_with("Low for NVIDIA H200: H2D"));
-        assert!(answer("PCIe 5 x16", 55e9)[0].starts_with("Normal for NVIDIA H200"));
-        assert!(answer("PCIe 4 x16", 25e9)[0].starts_with("No figure known"), "a narrower slot is another machine");
+        assert!(answer("PCIe 5 x16", 40e9).starts_with("Low for NVIDIA H200: H2D"));
+        assert!(answer("PCIe 5 x16", 55e9).starts_with("Normal for NVIDIA H200"));
+        assert!(answer("PCIe 4 x16", 25e9).starts_with("No figure known"), "a narrower slot is another machine");
         Ok(())
     }
 

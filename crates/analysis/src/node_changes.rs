@@ -132,6 +132,7 @@ mod tests {
             simulated: None,
             points: vec![point],
             checks: Vec::new(),
+            reference: Vec::new(),
         }
     }
 

@@ -18,8 +18,10 @@ use crate::baseline::{Class, class_of};
 use crate::column;
 use crate::figure::Unit;
 use crate::gate::{Checked, Gate};
+use crate::model_answer::texts;
+use crate::reference::known_figures;
 use crate::run::other_ends;
-use crate::words;
+use crate::{imported_fits, reference_fits, words};
 
 /// One figure of one place of a node, in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +53,8 @@ pub struct NodeRun {
     pub points: Vec<PlaceFigure>,
     /// Its settings, where the document is `doctor`'s.
     pub checks: Vec<Check>,
+    /// How its figures stand against reference figures, in a sentence for each model of GPU.
+    pub reference: Vec<String>,
 }
 
 /// What a document says of each of its nodes.
@@ -78,6 +82,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
             by_host.entry(&row.host).or_default().push(point);
         }
     }
+    let references = known_figures();
     let run = |(host, points): (&str, Vec<PlaceFigure>)| NodeRun {
         host: host.to_owned(),
         started_at: document.started_at.clone(),
@@ -85,6 +90,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         simulated: document.platform.simulated.clone(),
         points,
         checks: Vec::new(),
+        reference: texts(reference_fits::answer(document, Some(host), &references)),
     };
     by_host.into_iter().map(run).collect()
 }
@@ -176,6 +182,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
     if passes.is_empty() {
         passes.insert(0, Vec::new());
     }
+    let reference = texts(imported_fits::answer_of_checked(checked, &known_figures()));
     let run = |points| NodeRun {
         host: checked.host.clone(),
         started_at: checked.started_at.clone(),
@@ -183,6 +190,7 @@ pub fn of_check(checked: &Checked) -> Vec<NodeRun> {
         simulated: checked.simulated.clone(),
         points,
         checks: Vec::new(),
+        reference: reference.clone(),
     };
     passes.into_values().map(run).collect()
 }
@@ -196,5 +204,6 @@ pub fn of_doctor(document: DoctorDocument) -> NodeRun {
         simulated: None,
         points: Vec::new(),
         checks: document.checks,
+        reference: Vec::new(),
     }
 }

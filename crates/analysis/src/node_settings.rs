@@ -153,7 +153,15 @@ mod tests {
 
     fn run(host: &str, day: u32, checks: Vec<Check>) -> NodeRun {
         let started_at = format!("2026-11-2{day}T00:00:00Z");
-        NodeRun { host: host.into(), started_at, trouble: None, simulated: None, points: Vec::new(), checks }
+        NodeRun {
+            host: host.into(),
+            started_at,
+            trouble: None,
+            simulated: None,
+            points: Vec::new(),
+            checks,
+            reference: Vec::new(),
+        }
     }
 
     fn names(found: &[NodeSetting]) -> Vec<&str> {

@@ -18,9 +18,10 @@ use crate::figure::Unit;
 use crate::gate::PASSES;
 use crate::node_run::{NodeRun, PlaceFigure};
 use crate::node_settings::{NodeSetting, SettingCounts, settings};
+use crate::reference_answer::{ReferenceAnswer, gathered};
 
 /// The schema of this document.
-pub const VERSION: Version = Version { schema: "numabench.nodes", major: 1, minor: 1 };
+pub const VERSION: Version = Version { schema: "numabench.nodes", major: 1, minor: 2 };
 
 /// Several nodes, side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,10 @@ pub struct Nodes {
     #[serde(default)]
     #[schemars(extend("since" = "1.1"))]
     pub settings: Vec<NodeSetting>,
+    /// How their figures stand against reference figures: decides nothing.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.2"))]
+    pub reference: Vec<ReferenceAnswer>,
 }
 
 /// A column: what was measured on every node.
@@ -159,6 +164,8 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
     let below = below(&runs, baseline.as_ref());
     let (columns, cells) = cells(&runs);
     let (settings, counts) = settings(&runs);
+    let answers = |run: &NodeRun| run.reference.iter().map(|text| (run.host.clone(), text.clone())).collect::<Vec<_>>();
+    let reference = gathered(runs.iter().flat_map(answers));
     let mut by_host: BTreeMap<&str, Vec<&NodeRun>> = BTreeMap::new();
     runs.iter().for_each(|run| by_host.entry(&run.host).or_default().push(run));
     let mut rows: Vec<NodeRow> = Vec::new();
@@ -191,6 +198,7 @@ pub fn nodes(tool: Tool, mut runs: Vec<NodeRun>, missing: Vec<MissingNode>) -> N
         missing,
         not_judged,
         settings,
+        reference,
     }
 }
 
@@ -323,6 +331,7 @@ mod tests {
             simulated: None,
             points: (0..4).map(rate).chain([time]).collect(),
             checks: Vec::new(),
+            reference: Vec::new(),
         }
     }
 

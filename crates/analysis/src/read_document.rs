@@ -6,10 +6,12 @@ use report::result::BlockSample;
 use report::{DoctorDocument, PlaceDocument, SavedDocument, schema_of};
 
 use crate::any_document::AnyDocument;
-use crate::checked;
 use crate::gate::Checked;
+use crate::model_answer::ModelAnswer;
 use crate::node_run::{NodeRun, of_check, of_doctor, of_document};
+use crate::reference::known_figures;
 use crate::run::{NoRun, Run};
+use crate::{checked, imported_fits, reference_fits};
 
 /// The document; `B` is what is kept of a result's blocks.
 #[derive(Clone, Debug)]
@@ -51,6 +53,21 @@ impl<B> ReadDocument<B> {
             Self::Checked(checked) => of_check(&checked),
             Self::Doctor(document) => vec![of_doctor(*document)],
             Self::WithFigures(_) | Self::Place(_) => Vec::new(),
+        }
+    }
+
+    /// Whether its figures are normal, held against those that come with numabench; no answer for what holds no figures of a machine.
+    pub fn reference_answers(&self) -> Vec<ModelAnswer> {
+        match self {
+            Self::WithFigures(AnyDocument::Result(document)) => {
+                reference_fits::answer(document, None, &known_figures())
+            }
+            Self::WithFigures(AnyDocument::Imported(document)) => {
+                vec![imported_fits::answer(document, &known_figures())]
+            }
+            Self::WithFigures(AnyDocument::Mpi(document)) => ModelAnswer::of_mpi(document).into_iter().collect(),
+            Self::Checked(checked) => imported_fits::answer_of_checked(checked, &known_figures()),
+            Self::WithFigures(AnyDocument::Trial(_)) | Self::Doctor(_) | Self::Place(_) => Vec::new(),
         }
     }
 }

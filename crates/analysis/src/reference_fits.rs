@@ -3,17 +3,21 @@
 //! Where nothing fits nothing is said: a figure fits by the GPU's whole name, its link, kind of memory, direction, engine, size and, where the source tells it, near or
 //! far memory. Compared is the best place of each GPU, alone: a far node's row of a matrix is no shortfall. Nothing is compared for simulated devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::Document;
 use report::case::Order;
 use report::device::{Device, DeviceKind, name_on_node};
 use report::rank::Locality;
 use report::row::{Row, RowStatus};
+use report::rows::rows as rows_of;
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::interval::range;
+use stats::units::size;
 
 use crate::baseline::is_staged;
+use crate::held_figure::HeldFigure;
+use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use crate::run::other_ends;
 
@@ -85,7 +89,43 @@ fn link_of(device: &Device) -> Option<String> {
 
 /// The figures that fit what a document measured, of each direction, size and kind of memory the one that fits best: the narrowest sizes first, then the site's own, published, own and
 /// reported ones.
-pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
+pub fn fits<B>(document: &Document<B>, references: &[Reference]) -> Vec<Fit> {
+    fits_of_host(document, None, references)
+}
+
+/// Whether the figures of a node are normal, or those of all where no host is given: an answer for each model of GPU, none for simulated devices.
+pub fn answer<B>(document: &Document<B>, host: Option<&str>, references: &[Reference]) -> Vec<ModelAnswer> {
+    if document.platform.simulated.is_some() {
+        return Vec::new();
+    }
+    let gpus = document.devices.iter().filter(|device| device.kind == DeviceKind::Gpu);
+    let models: BTreeSet<&str> = gpus.map(|device| &device.name[..]).collect();
+    if models.is_empty() {
+        return vec![ModelAnswer::unknown("the document is of no GPU")];
+    }
+
+    let fits = fits_of_host(document, host, references);
+    let by = if document.settings.engine == CopyEngine::Sm { "kernel" } else { "copy engine" };
+    let of_model = |model: &str| {
+        let own = fits.iter().filter(|fit| plain_name(&fit.reference.gpu) == plain_name(model));
+        ModelAnswer::of_figures(model, &own.map(|fit| held_figure(fit, by)).collect::<Vec<_>>())
+    };
+    models.into_iter().map(of_model).collect()
+}
+
+/// A fit as it is said with others.
+fn held_figure<'f>(fit: &'f Fit, by: &str) -> HeldFigure<'f> {
+    let by = if fit.reference.what == "load" { "kernel" } else { by };
+    let worst = fit.worse.iter().map(|(_, part)| *part).reduce(f64::max);
+    HeldFigure {
+        what: format!("{} of {} by {by}", fit.what, size(fit.bytes)),
+        measured: fit.measured,
+        reference: &fit.reference,
+        shortfall: worst,
+    }
+}
+
+fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Reference]) -> Vec<Fit> {
     // Small pieces are no copies of their size.
     if document.platform.simulated.is_some() || document.pieces.is_some() || references.is_empty() {
         return Vec::new();
@@ -94,7 +134,9 @@ pub fn fits(document: &Document, references: &[Reference]) -> Vec<Fit> {
     let others = other_ends(document);
     // By what and size: the best row of each GPU for the figure that fits it.
     let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
-    for row in &document.rows {
+    let made = if document.rows.is_empty() { rows_of(document) } else { Vec::new() };
+    let all_rows = if document.rows.is_empty() { &made } else { &document.rows };
+    for row in all_rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
         let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu) else {
             continue;
         };

@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use analysis::any_document::{AnyDocument, DocumentKind};
 use analysis::gate::Checked;
+use analysis::model_answer::texts;
 use analysis::node_run::NodeRun;
 use analysis::read_document::ReadDocument;
 use analysis::run::Run;
@@ -70,8 +71,39 @@ pub fn read_kept<B: OfBlock>(path: &Path) -> Result<AnyDocument<B>, Fault> {
     AnyDocument::from_json(&bytes(path)?).map_err(|error| refused(path, &error))
 }
 
-/// One side of a comparison: its runs, and what they say of their nodes.
-pub type ComparedSide = (Vec<Run>, Vec<NodeRun>);
+/// A document as comparisons take it.
+#[derive(Clone, Debug)]
+pub struct ComparedRun {
+    /// Its figures.
+    pub run: Run,
+    /// What it says of its nodes.
+    pub nodes: Vec<NodeRun>,
+    /// How its figures stand against reference figures, in sentences.
+    pub reference: Vec<String>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct ComparedSide {
+    /// Its runs.
+    pub runs: Vec<Run>,
+    /// What they say of their nodes.
+    pub nodes: Vec<NodeRun>,
+    /// How their figures stand against reference figures, in sentences.
+    pub reference: Vec<String>,
+}
+
+impl ComparedSide {
+    fn of(runs: Vec<ComparedRun>) -> Self {
+        let mut side = Self::default();
+        for ComparedRun { run, nodes, reference } in runs {
+            side.runs.push(run);
+            side.nodes.extend(nodes);
+            side.reference.extend(reference);
+        }
+        side
+    }
+}
 
 /// Documents of these files and folders; what is left out of a folder is said.
 #[derive(Clone, Copy)]
@@ -101,13 +133,16 @@ impl Documents<'_> {
         })
     }
 
-    /// Each document as a run to compare, with what it says of its nodes: documents with figures, and what `check --bandwidth --json` wrote.
+    /// Each document as a side of its own: documents with figures, and what `check --bandwidth --json` wrote.
     ///
     /// # Errors
     /// As [`Self::each_result`].
-    pub fn each_run(self) -> Result<Vec<(Run, Vec<NodeRun>)>, Fault> {
+    pub fn each_run(self) -> Result<Vec<ComparedRun>, Fault> {
         let read = |bytes: &[u8]| ReadDocument::<BlockTime>::from_json(bytes, &[Checked::SCHEMA]);
-        self.each(read, |name, document| Ok((document.run(name)?, document.node_runs())))
+        self.each(read, |name, document| {
+            let reference = texts(document.reference_answers());
+            Ok(ComparedRun { run: document.run(name)?, reference, nodes: document.node_runs() })
+        })
     }
 
     /// Both sides of a comparison, at once where a thread can be had: reading is most of the work where documents are large.
@@ -115,10 +150,7 @@ impl Documents<'_> {
     /// # Errors
     /// As [`Self::each_result`].
     pub fn sides(base: Self, new: Self) -> Result<[ComparedSide; 2], Fault> {
-        let side = |documents: Self| -> Result<ComparedSide, Fault> {
-            let (runs, nodes): (Vec<Run>, Vec<Vec<NodeRun>>) = documents.each_run()?.into_iter().unzip();
-            Ok((runs, nodes.concat()))
-        };
+        let side = |documents: Self| documents.each_run().map(ComparedSide::of);
         thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, || side(new)) {
             Ok(reading) => {
                 let base = side(base);

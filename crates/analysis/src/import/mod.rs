@@ -1,8 +1,9 @@
 //! Outputs of the field's programs, taken apart: pure functions of text, one file a format.
 //!
 //! * `nvbandwidth_text`, `nvbandwidth_json` what nvbandwidth prints, and what it prints with `-j`;
-//! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV;
-//! * `osu` the OSU micro-benchmarks osu_latency, osu_bw and osu_bibw;
+//! * `transferbench` what TransferBench prints of a configuration file and of its preset p2p, as a table or as CSV, `transferbench_presets` of its presets a2a and scaling;
+//! * `nvloom` what nvloom_cli prints;
+//! * `osu` the OSU micro-benchmarks osu_latency, osu_bw, osu_bibw and osu_mbw_mr;
 //! * `nccl_tests` nccl-tests and rccl-tests; `bandwidth_test`, `p2p_matrix` the CUDA samples bandwidthTest and p2pBandwidthLatencyTest;
 //!   `rocm_bandwidth_test`, `stream`, `perftest` and `mlc` the programs of these names;
 //! * `stray` lines of others between a program's lines;
@@ -21,6 +22,7 @@ mod nccl_tests;
 mod numbers;
 mod nvbandwidth_json;
 mod nvbandwidth_text;
+mod nvloom;
 mod osu;
 mod p2p_matrix;
 mod perftest;
@@ -28,6 +30,7 @@ mod rocm_bandwidth_test;
 mod stray;
 mod stream;
 mod transferbench;
+mod transferbench_presets;
 
 use std::collections::BTreeMap;
 
@@ -63,6 +66,8 @@ pub enum Program {
     Perftest,
     /// Intel's Memory Latency Checker.
     Mlc,
+    /// NVIDIA's nvloom.
+    Nvloom,
 }
 
 impl Program {
@@ -79,6 +84,7 @@ impl Program {
             Self::Stream => "STREAM",
             Self::Perftest => "perftest",
             Self::Mlc => "Intel MLC",
+            Self::Nvloom => "nvloom",
         }
     }
 }
@@ -168,6 +174,7 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
         Program::Stream => stream::take(text),
         Program::Perftest => perftest::take(text),
         Program::Mlc => mlc::take(text),
+        Program::Nvloom => nvloom::take(text),
     }?;
     let mut lines: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
     for case in &taken.cases {

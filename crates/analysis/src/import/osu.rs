@@ -1,16 +1,21 @@
-//! The OSU micro-benchmarks' osu_latency, osu_bw and osu_bibw: a heading, a line of columns, and a row a size.
+//! The OSU micro-benchmarks' osu_latency, osu_bw, osu_bibw and osu_mbw_mr: a heading, a line of columns, and a row a size.
 //!
 //! Texts of several of them one after the other are read; a blank line ends a table. The MB of these programs are 10^6 bytes. Columns beyond the figure
-//! (percentiles of `-z`) are passed over, but for `Validation` of `-c`: a size that failed it has no figure. Left out: all other tests of the suite, and
-//! per-iteration output (`-G`).
+//! (percentiles of `-z`) are passed over, but for `Validation` of `-c`: a size that failed it has no figure. Left out: all other tests of the suite,
+//! per-iteration output (`-G`), and osu_mbw_mr with several window sizes (`-V`).
+//!
+//! osu_mbw_mr's rate is the sum over its pairs, which all send at once and one way. Its messages a second are that rate divided by the size (`osu_mbw_mr.c`), so that
+//! they are no figure of their own.
 
 use report::imported::{ImportedStatus, ImportedUnit};
+use stats::units::counted;
 
 use super::error::{ImportError, ImportErrorKind, as_many, short};
 use super::numbers::{begins_with_digit, number, whole};
+use super::stray::StrayLines;
 use super::{Case, Program, Taken, figure};
 
-const KNOWN: &str = "osu_latency, osu_bw and osu_bibw are";
+const KNOWN: &str = "osu_latency, osu_bw, osu_bibw and osu_mbw_mr (of one window size) are";
 
 /// A test of the suite: its title, its program, what is between its ranks, and what its figures count.
 struct Test {
@@ -21,7 +26,7 @@ struct Test {
     scale: f64,
 }
 
-const TESTS: [Test; 3] = [
+const TESTS: [Test; 4] = [
     Test { title: "Latency", name: "osu_latency", between: "<->", unit: ImportedUnit::Ns, scale: 1e3 },
     Test { title: "Bandwidth", name: "osu_bw", between: "->", unit: ImportedUnit::BytesPerS, scale: 1e6 },
     Test {
@@ -31,7 +36,17 @@ const TESTS: [Test; 3] = [
         unit: ImportedUnit::BytesPerS,
         scale: 1e6,
     },
+    Test {
+        title: "Multiple Bandwidth / Message Rate",
+        name: MULTIPLE,
+        between: "->",
+        unit: ImportedUnit::BytesPerS,
+        scale: 1e6,
+    },
 ];
+
+/// The test of several pairs at once.
+const MULTIPLE: &str = "osu_mbw_mr";
 
 /// The place of buffers that a program built for GPUs does not tell (version 7.5 has no line for it).
 const UNKNOWN: &str = "unknown-buffers";
@@ -48,6 +63,8 @@ struct Table {
     test: &'static Test,
     /// Where the buffers of sender and receiver are: `host`, `D-D` and its like, or [`UNKNOWN`].
     memory: String,
+    /// Between what the figures are: `rank 0 -> rank 1`; of several pairs, how many.
+    place: String,
     /// The columns, once their line was met.
     columns: Option<Columns>,
     rows: usize,
@@ -63,15 +80,21 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut taken = Taken::default();
     let mut table: Option<Table> = None;
     let mut is_open = false;
+    let mut stray = StrayLines::default();
     for (line, words) in (1_u64..).zip(text.lines()) {
         if let Some(Heading { test, version, is_for_gpus }) = heading(words, line)? {
+            // Version 7.1 of osu_mbw_mr prints its heading twice.
+            if table.as_ref().is_some_and(|table| table.rows == 0 && table.test.name == test.name) {
+                continue;
+            }
             ended(table.take())?;
             if taken.version.as_ref().is_some_and(|known| *known != version) {
                 return Err(ImportError::stray(line, words, "the same version"));
             }
             taken.version = Some(version);
             let memory = if is_for_gpus { UNKNOWN } else { "host" }.to_owned();
-            table = Some(Table { test, memory, columns: None, rows: 0, line });
+            let place = format!("rank 0 {} rank 1", test.between);
+            table = Some(Table { test, memory, place, columns: None, rows: 0, line });
             is_open = true;
             continue;
         }
@@ -79,7 +102,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         if words.trim().is_empty() {
             is_open = table.rows == 0;
         } else if let Some(comment) = words.strip_prefix('#') {
-            note(table, &mut taken, comment.trim());
+            note(table, &mut taken, comment.trim(), line)?;
+        } else if table.columns.is_some() && !begins_with_digit(words.trim_start()) {
+            stray.push(line, words);
         } else {
             let case = row(table, words, line)?;
             if table.memory == UNKNOWN && table.rows == 0 {
@@ -101,6 +126,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         return Err(ImportError::truncated(text.lines().count() as u64, missing));
     }
     ended(table)?;
+    stray.note(&mut taken, Program::Osu.name());
     Ok(taken)
 }
 
@@ -128,8 +154,8 @@ fn heading(words: &str, line: u64) -> Result<Option<Heading>, ImportError> {
     Ok(Some(Heading { test, version: version.trim().to_owned(), is_for_gpus }))
 }
 
-/// What a comment below a heading says: the columns, the buffers, the type.
-fn note(table: &mut Table, taken: &mut Taken, comment: &str) {
+/// What a comment below a heading says: the columns, the buffers, the type, the pairs.
+fn note(table: &mut Table, taken: &mut Taken, comment: &str, line: u64) -> Result<(), ImportError> {
     if comment.starts_with("Size ") && table.columns.is_none() {
         table.columns = Some(columns(comment));
     } else if let Some(kind) = comment.strip_prefix("Datatype:") {
@@ -141,7 +167,17 @@ fn note(table: &mut Table, taken: &mut Taken, comment: &str) {
         if let [from, to] = letters[..] {
             table.memory = format!("{from}-{to}");
         }
+    } else if let Some(pairs) = comment.strip_prefix("[ pairs: ") {
+        let (pairs, window) = pairs.split_once(" ] [ window size: ").unwrap_or((pairs, ""));
+        let window = window.trim_end_matches(" ]");
+        if window == "varied" {
+            let test = format!("{MULTIPLE} of several window sizes");
+            return Err(ImportError::at(line, ImportErrorKind::UnknownTest { test, known: KNOWN }));
+        }
+        table.place = counted(whole(pairs, line, "a number of pairs")? as usize, "pair");
+        taken.fact("window size", window, true);
     }
+    Ok(())
 }
 
 /// Columns are as many as their names, which are apart by two spaces or more: `Size      Avg Latency(us)`.
@@ -156,9 +192,6 @@ fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
         return Err(ImportError::stray(line, words, "a table, whose columns are not named yet"));
     };
     let cells: Vec<&str> = words.split_whitespace().collect();
-    if !cells.first().is_some_and(|first| begins_with_digit(first)) {
-        return Err(ImportError::stray(line, words, "a table of the OSU micro-benchmarks"));
-    }
     as_many(cells.len(), columns.count, line)?;
     let bytes = whole(cells[0], line, "a size in bytes")?;
     let value = number(cells.get(1).copied().unwrap_or_default(), line, "a figure")?;
@@ -168,7 +201,7 @@ fn row(table: &Table, words: &str, line: u64) -> Result<Case, ImportError> {
     };
     Ok(Case {
         id: format!("{}/{}/{bytes}", test.name, table.memory),
-        place: format!("rank 0 {} rank 1", test.between),
+        place: table.place.clone(),
         bytes: Some(bytes),
         unit: test.unit,
         figure,

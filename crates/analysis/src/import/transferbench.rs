@@ -1,4 +1,4 @@
-//! What TransferBench prints: the tables of a configuration file's tests, and the matrices of its preset `p2p`; with borders, without, and as CSV (`OUTPUT_TO_CSV=1`).
+//! What TransferBench prints: the tables of a configuration file's tests, and the matrices of its preset `p2p` (of `a2a` and `scaling`: `transferbench_presets`); with borders, without, and as CSV (`OUTPUT_TO_CSV=1`).
 //!
 //! A test is known by its number, for that is what its configuration file gives it; a transfer by its number in the test, and its place by what it
 //! copies through what (`G0 -> G0:4 -> G1`). All rates are averages over the program's iterations. Left out: single iterations (`SHOW_ITERATIONS`), the tables of
@@ -10,6 +10,7 @@ use report::imported::{ImportedStatus, ImportedUnit};
 
 use super::error::{ImportError, ImportErrorKind, as_many, short};
 use super::numbers::{begins_with_digit, number, whole};
+use super::transferbench_presets::PresetReader;
 use super::{Case, CaseFigure, Program, Taken, figure};
 
 /// A test under way: its number, and where it began.
@@ -37,6 +38,8 @@ struct Reader {
     said: Option<String>,
     /// The heading of a preset that is not read, and its line.
     preset: Option<(u64, String)>,
+    /// Presets that have a table of their own.
+    presets: PresetReader,
 }
 
 pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
@@ -45,9 +48,16 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         reader.line(words.trim(), line)?;
     }
     reader.ended()?;
-    let Reader { taken, said, preset, .. } = reader;
+    reader.presets.ended()?;
+    let Reader { mut taken, said, preset, presets, .. } = reader;
+    taken.cases.extend(presets.cases);
+    if let Some((line, test)) = &preset
+        && !taken.cases.is_empty()
+    {
+        taken.notes.push(format!("line {line}: {test} is not read here"));
+    }
     if let Some((line, test)) = preset.filter(|_| taken.cases.is_empty()) {
-        let known = "the tests of a configuration file and the preset p2p are";
+        let known = "the tests of a configuration file and the presets p2p, a2a and scaling are";
         return Err(ImportError::at(line, ImportErrorKind::UnknownTest { test, known }));
     }
     if taken.cases.is_empty() {
@@ -66,6 +76,9 @@ impl Reader {
         if let Some((_, rest)) = words.split_once("TransferBench v").filter(|_| self.taken.version.is_none()) {
             let version = rest.split(|c: char| c.is_whitespace() || ",)".contains(c)).next().unwrap_or_default();
             self.taken.version = Some(version.to_owned());
+        }
+        if self.presets.line(words, line)? {
+            return Ok(());
         }
         // CSV has a comma behind each cell; elsewhere a comma is no separator, so that one in a number is seen.
         let is_csv = words.ends_with(',');
@@ -93,9 +106,7 @@ impl Reader {
                 self.test = None;
             }
             [.., "benchmark:"] => {
-                let is_all_to_all = words.contains("All-To-All");
-                let name = if is_all_to_all { "the a2a preset".to_owned() } else { short(words) };
-                self.preset.get_or_insert((line, name));
+                self.preset.get_or_insert((line, format!("the preset {:?}", short(words))));
             }
             ["Bytes", "Per", "Direction", bytes, ..] => self.bytes = Some(whole(bytes, line, "a size in bytes")?),
             ["Unidirectional" | "Bidirectional", "copy", ..] => {
@@ -260,9 +271,20 @@ mod tests {
 
     #[test]
     fn a_preset_that_is_not_read_is_named() {
-        let text = "TransferBench v1.50\nGPU-GFX All-To-All benchmark:\n=====\nSRC\\DST  GPU 00     GPU 01        STotal      Actual\nGPU 00       N/A     45.120       45.120      44.900\n";
+        let text = "TransferBench v1.62\nGPU-RDMA All-To-All benchmark:\n=====\nSRC\\DST  GPU 00     GPU 01        STotal      Actual\nGPU 00    45.100     45.120       90.220      90.200\n";
         let refused = take(text).unwrap_err();
         assert_eq!(refused.line, Some(2));
-        assert!(refused.to_string().contains("the a2a preset is not read here"), "{refused}");
+        assert!(
+            refused.to_string().contains("the preset \"GPU-RDMA All-To-All benchmark:\" is not read here"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_preset_that_is_not_read_is_named_beside_figures_too() {
+        let test = "Test 1:\n Executor: GPU 00 | 56.299 GB/s | 4.768 ms | 268435456 bytes | 56.309 GB/s (sum)\n Aggregate (CPU) | 55.015 GB/s | 4.879 ms | 268435456 bytes | Overhead: 0.111 ms\n";
+        let taken = take(&format!("TransferBench v1.62\nGPU-RDMA All-To-All benchmark:\n{test}")).unwrap();
+        assert_eq!(taken.cases.len(), 2);
+        assert_eq!(taken.notes, ["line 2: the preset \"GPU-RDMA All-To-All benchmark:\" is not read here"]);
     }
 }

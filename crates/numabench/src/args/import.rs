@@ -37,9 +37,9 @@ const PROGRAMS: &[Word<Program>] = &[
     (
         "transferbench",
         Program::TransferBench,
-        "TransferBench: tests of a configuration file, and p2p; as tables or CSV",
+        "TransferBench: tests of a configuration file, p2p, a2a and scaling; as tables or CSV",
     ),
-    ("osu", Program::Osu, "The OSU micro-benchmarks osu_latency, osu_bw and osu_bibw"),
+    ("osu", Program::Osu, "The OSU micro-benchmarks osu_latency, osu_bw, osu_bibw and osu_mbw_mr"),
     ("nccl-tests", Program::NcclTests, "nccl-tests and rccl-tests (all_reduce_perf and its like)"),
     ("bandwidthtest", Program::BandwidthTest, "bandwidthTest of the CUDA samples, as tables or --csv"),
     ("p2p-matrix", Program::P2pMatrix, "p2pBandwidthLatencyTest of the CUDA samples"),
@@ -47,6 +47,7 @@ const PROGRAMS: &[Word<Program>] = &[
     ("stream", Program::Stream, "McCalpin's STREAM, in C or Fortran"),
     ("perftest", Program::Perftest, "perftest's ib_write_bw, ib_read_bw and ib_send_bw"),
     ("mlc", Program::Mlc, "Intel's Memory Latency Checker, a whole run or single matrices"),
+    ("nvloom", Program::Nvloom, "NVIDIA's nvloom_cli, versions 1"),
 ];
 
 /// RFC 3339 in UTC.

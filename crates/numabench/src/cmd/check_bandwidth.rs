@@ -2,6 +2,7 @@
 
 use analysis::gate::Checked;
 use analysis::imported_fits::answer_of_checked;
+use analysis::model_answer::sentences;
 use experiments::bandwidth_check::{BandwidthCheck, read_baseline};
 
 use crate::args::ColorChoice;
@@ -17,7 +18,7 @@ pub fn run(args: &Check) -> Result<Exit, Fault> {
     let references = references(None)?;
     let table = |checked: &Checked| {
         // As in measurements, a figure of others decides nothing.
-        let normal = answer_of_checked(checked, &references).into_iter().map(|line| format!("  {line}\n"));
+        let normal = sentences(answer_of_checked(checked, &references)).into_iter().map(|line| format!("  {line}\n"));
         render::compared::gate(checked, terminal::width()) + &normal.collect::<String>()
     };
     if let Some(folder) = fleet::folder(args.json.as_deref()) {

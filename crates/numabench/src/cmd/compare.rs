@@ -6,7 +6,8 @@ use analysis::compare::compare;
 use analysis::comparison::Comparison;
 use analysis::comparison_finding::ComparisonFinding;
 use analysis::node_changes::node_changes;
-use experiments::documents::Documents;
+use analysis::reference_answer::gathered;
+use experiments::documents::{ComparedSide, Documents};
 
 use crate::args::compare::Compare;
 use crate::exit::Exit;
@@ -19,12 +20,14 @@ pub fn run(args: &Compare) -> Result<Exit, Fault> {
     let output = JsonOutput::open(args.json.as_deref())?;
     let (base, new) = (side(&args.base, &args.more_base), side(&args.new, &args.more_new));
     let [base, new] = [&base, &new].map(|paths| Documents { paths, say: terminal::say });
-    let [(base, base_nodes), (new, new_nodes)] = Documents::sides(base, new)?;
+    let [base, new] = Documents::sides(base, new)?;
     let tool = crate::version::tool();
     let thresholds = args.threshold.unwrap_or_default();
-    let nodes = node_changes(tool.clone(), &base_nodes, &new_nodes);
-    let compared = compare(tool, &base, &new, thresholds, args.force).map_err(Fault::usage)?;
-    let comparison = Comparison { nodes, ..compared };
+    let nodes = node_changes(tool.clone(), &base.nodes, &new.nodes);
+    let compared = compare(tool, &base.runs, &new.runs, thresholds, args.force).map_err(Fault::usage)?;
+    let side = |name: &'static str, side: ComparedSide| side.reference.into_iter().map(|text| (name.to_owned(), text));
+    let reference = gathered(side("base", base).chain(side("new", new)));
+    let comparison = Comparison { nodes, reference, ..compared };
     output.show(&comparison, |comparison| match args.markdown {
         true => render::compared::markdown(comparison),
         false => render::compared::table(comparison, terminal::width(), terminal::color(args.color), args.quiet),

@@ -13,7 +13,7 @@ use crate::terminal;
 pub fn run(args: &History) -> Result<Exit, Fault> {
     let output = JsonOutput::open(args.json.as_deref())?;
     let documents = Documents { paths: &args.results, say: terminal::say };
-    let runs = documents.each_run()?.into_iter().map(|(run, _)| run).collect();
+    let runs = documents.each_run()?.into_iter().map(|one| one.run).collect();
     let tool = crate::version::tool();
     let found = history(tool, runs, args.threshold.unwrap_or_default());
     output.show(&found, |found| {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use analysis::import::{About, ProgramOutput, import};
 use analysis::imported_fits::answer;
+use analysis::model_answer::sentences;
 use anyhow::anyhow;
 use experiments::document::Origin;
 use experiments::documents;
@@ -36,7 +37,7 @@ pub fn run(args: &Import) -> Result<Exit, Fault> {
         Some(sink) => write(&sink, &json)?,
         None => terminal::print(&json)?,
     }
-    let normal = answer(&document, &references(args.reference.as_deref())?);
+    let normal = sentences(vec![answer(&document, &references(args.reference.as_deref())?)]);
     for line in normal.iter().chain(&document.verdict).chain(&document.notes) {
         terminal::say(line);
     }

@@ -382,6 +382,20 @@ fn an_imported_output_is_a_document_that_the_other_commands_read() -> Done {
 }
 
 #[test]
+fn a_comparison_holds_both_sides_against_reference_figures_and_decides_nothing_by_it() {
+    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gallery");
+    let path = |name: &str| gallery.join(name).display().to_string();
+    let same = run(&["compare", &path("kernels.json"), &path("kernels.json")]).well().out;
+    assert!(same.starts_with("SAME: "), "{same}");
+    assert!(same.contains("base, new: Normal for NVIDIA H100 80GB HBM3: "), "{same}");
+    let unknown = run(&["compare", &path("mpi.json"), &path("mpi.json")]).well().out;
+    assert!(unknown.contains("base, new: No figure known to hold these against: "), "{unknown}");
+    // Of simulated devices nothing is said.
+    let simulated = run(&["compare", &path("history/2026-11-15.json"), &path("history/2026-11-15.json")]).well().out;
+    assert!(!simulated.contains("base, new:"), "{simulated}");
+}
+
+#[test]
 fn an_mpi_document_is_compared_exported_and_shown() -> Done {
     let folder = tempfile::tempdir()?;
     let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../render/tests/results/documents");

@@ -6,6 +6,7 @@ use analysis::judge::ChangeVerdict;
 use super::escaped::escaped;
 use super::figures::{self, verdict};
 use super::node_changes;
+use super::reference_lines::reference_lines;
 
 /// Cases shown at most; a comment of a merge request has a limit (65,536 characters at GitHub).
 const SHOWN: usize = 200;
@@ -33,6 +34,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     }
     for note in &comparison.notes {
         text += &format!("\n> {}\n", escaped(note));
+    }
+    for line in reference_lines(&comparison.reference) {
+        text += &format!("\n> {}\n", escaped(&line));
     }
     text
 }

@@ -10,6 +10,7 @@ mod node_changes;
 mod node_names;
 mod node_settings;
 mod nodes;
+mod reference_lines;
 mod table;
 
 pub use baseline::baseline;

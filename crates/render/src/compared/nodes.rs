@@ -7,6 +7,7 @@ use stats::units::counted;
 
 use super::node_names::names;
 use super::node_settings;
+use super::reference_lines::reference_lines;
 use crate::digits::compared as figure;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
@@ -53,6 +54,7 @@ pub(crate) fn explained(nodes: &Nodes) -> Vec<(Tone, String, String)> {
             "one run shows a suspect and drains nobody: measure suspects again (three runs in one folder decide)";
         said.push((Tone::Plain, String::new(), text.to_owned()));
     }
+    said.extend(reference_lines(&nodes.reference).into_iter().map(|line| (Tone::Plain, String::new(), line)));
     said
 }
 

@@ -8,6 +8,7 @@ use stats::units::counted;
 
 use super::figures::{self, verdict};
 use super::node_changes;
+use super::reference_lines::reference_lines;
 use crate::terminal::grid::TextGrid;
 use crate::terminal::page::{Page, Tone};
 
@@ -63,6 +64,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool, quiet: bool) ->
     }
     if let Some(changes) = &comparison.nodes {
         node_changes::draw(changes, &mut page);
+    }
+    if !quiet {
+        reference_lines(&comparison.reference).iter().for_each(|line| page.paragraph(Tone::Plain, "", line));
     }
     page.finish(color)
 }

@@ -2,6 +2,9 @@
 
 use analysis::answer_status::AnswerStatus;
 use analysis::imported::run;
+use analysis::imported_fits::answer;
+use analysis::model_answer::sentences;
+use analysis::reference::known_figures;
 use analysis::run::Run;
 use report::ImportedDocument;
 use report::document::{Status, Tool};
@@ -42,6 +45,7 @@ impl Paged for ImportedDocument {
     fn draw(&self, page: &mut HtmlPage) {
         let tone = if self.status == Status::Complete { AnswerStatus::Well } else { AnswerStatus::Finding };
         page.answer(tone, &self.verdict);
+        page.list(&sentences(vec![answer(self, &known_figures())]));
         page.list(&self.notes);
         bars(self, page);
         let header = ["case", "between", "GB/s ", "µs ", "status", "line "];

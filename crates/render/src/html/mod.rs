@@ -36,6 +36,9 @@ mod write;
 use std::collections::BTreeSet;
 
 use analysis::figure::Key;
+use analysis::model_answer::sentences;
+use analysis::reference::known_figures;
+use analysis::reference_fits;
 use analysis::run::Run;
 pub use any_kind::report;
 pub use nodes::{nodes, nodes_pictures};
@@ -91,6 +94,7 @@ impl Paged for Document {
 
     fn draw(&self, page: &mut HtmlPage) {
         verdict::draw(self, page);
+        page.list(&sentences(reference_fits::answer(self, None, &known_figures())));
         // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither is a link's.
         let is_of_links = self.pieces.is_none() && !analysis::moving::is_of(self);
         if let Some(node) = node::of_result(self).filter(|_| is_of_links) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::answer_status;
 use analysis::incomplete::Incomplete;
+use analysis::model_answer::{ModelAnswer, sentences};
 use analysis::mpi::{id, run};
 use analysis::mpi_matrix::MpiMatrixFigures;
 use analysis::run::Run;
@@ -51,6 +52,7 @@ impl Paged for MpiDocument {
         if let Some(why) = &self.simulated {
             page.element("p", &simulated(why));
         }
+        page.list(&sentences(ModelAnswer::of_mpi(self).into_iter().collect()));
         page.list(&self.notes);
         if let Some(matrix) = &self.matrix {
             places_matrix(self, matrix, page);

@@ -5,7 +5,9 @@ use std::slice::from_ref;
 use analysis::compare::{NotCompared, Thresholds, compare};
 use analysis::comparison::{Comparison, Counts};
 use analysis::judge::{Basis, ChangeVerdict};
+use analysis::reference_answer::gathered;
 use analysis::run::{NoRun, Run};
+use render::compared::{markdown, table};
 use report::Document;
 use report::document::{PlatformKind, Status, Tool};
 use report::result::Outcome;
@@ -40,6 +42,21 @@ fn a_gpu_at_half_its_rate_is_suspected_from_one_run_and_named_in_the_first_sente
     assert_eq!(first.cliffs_delta, Some(-1.0));
     assert!(first.assumed_run_deviation.is_some_and(|assumed| assumed >= 0.005), "{first:?}");
     assert_eq!(got.notes.len(), 1, "one run a side: {:?}", got.notes);
+    Ok(())
+}
+
+#[test]
+fn how_each_side_stands_against_reference_figures_is_said_last_and_not_to_the_quiet() -> Done {
+    let one = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    let plain = compared(from_ref(&one), from_ref(&one), false)?;
+    let sides = [("base", "Normal for a GPU."), ("new", "Low for a GPU."), ("new", "Low for a GPU.")];
+    let reference = gathered(sides.map(|(side, text)| (side.to_owned(), text.to_owned())).into_iter());
+    let told = Comparison { reference, ..plain.clone() };
+
+    let (without, with) = (table(&plain, 100, false, false), table(&told, 100, false, false));
+    assert_eq!(with, without + "new: Low for a GPU.\nbase: Normal for a GPU.\n");
+    assert_eq!(table(&told, 100, false, true), table(&plain, 100, false, true));
+    assert_eq!(markdown(&told), markdown(&plain) + "\n> new: Low for a GPU.\n\n> base: Normal for a GPU.\n");
     Ok(())
 }
 
@@ -152,8 +169,8 @@ fn a_terminal_and_a_merge_request_show_it_word_for_word() -> Done {
     let mut new = document(&[24.3e9, 12.3e9], &[Direction::H2d], 2)?;
     new.platform.driver_version = Some("999.1|".into());
     let got = compared(&[base], &[new], false)?;
-    insta::assert_snapshot!("table", render::compared::table(&got, 110, false, false));
-    insta::assert_snapshot!("markdown", render::compared::markdown(&got));
+    insta::assert_snapshot!("table", table(&got, 110, false, false));
+    insta::assert_snapshot!("markdown", markdown(&got));
     Ok(())
 }
 

@@ -209,6 +209,7 @@ fn runs(node: &Node, random: &mut SplitMix64) -> Vec<NodeRun> {
         simulated: None,
         points: values.into_iter().map(point).collect(),
         checks: Vec::new(),
+        reference: Vec::new(),
     };
     (0..PASSES).map(|_| run(node.pass(random))).collect()
 }

@@ -84,7 +84,6 @@ fn damaged_output_of_osu_is_refused_with_its_line() -> Done {
         (text.replace(&row, "1     2,93"), format!("line {at}: \"2,93\" has a comma")),
         (text.replace(&row, "1     nan"), format!("line {at}: \"nan\" stands where a figure is to be")),
         (text.replace(&row, "1"), format!("line {at}: the row has 1 columns and its header 2")),
-        (text.replace(&row, "prterun noticed that process rank 1 exited"), format!("line {at}: \"prterun noticed")),
         (text.trim_end().to_owned(), "the output ends in the middle: its last line has no end".to_owned()),
         (
             text[..text.find(&row).ok_or("a row")?].to_owned(),
@@ -92,7 +91,7 @@ fn damaged_output_of_osu_is_refused_with_its_line() -> Done {
         ),
         (
             text.replace("Bandwidth Test", "Broadcast Latency Test"),
-            "is not read here: osu_latency, osu_bw and osu_bibw are".to_owned(),
+            "is not read here: osu_latency, osu_bw, osu_bibw and osu_mbw_mr".to_owned(),
         ),
         ("1  2.93\n".to_owned(), "it has no heading".to_owned()),
     ];

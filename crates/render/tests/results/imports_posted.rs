@@ -10,7 +10,7 @@ use crate::imports::{about, figures, imported, output, refused};
 use crate::made::Done;
 
 /// Every sample with its program.
-const SAMPLES: [(Program, &str); 15] = [
+const SAMPLES: [(Program, &str); 17] = [
     (Program::NcclTests, "nccl-tests.txt"),
     (Program::NcclTests, "nccl-tests-2021.txt"),
     (Program::BandwidthTest, "bandwidthtest.txt"),
@@ -26,6 +26,8 @@ const SAMPLES: [(Program, &str); 15] = [
     (Program::Perftest, "perftest-gbits.txt"),
     (Program::Mlc, "mlc.txt"),
     (Program::Mlc, "mlc-latency_matrix.txt"),
+    (Program::Nvloom, "nvloom.txt"),
+    (Program::Nvloom, "nvloom-1.0.txt"),
 ];
 
 /// The figure of this case and place; figures are rounded to a thousandth.
@@ -260,6 +262,90 @@ fn a_figure_that_cannot_be_read_and_another_programs_output_are_refused() -> Don
             refused(program, &other)
         );
         assert!(whole.cases.iter().all(|case| case.unit != ImportedUnit::Newer));
+    }
+    Ok(())
+}
+
+#[test]
+fn nvloom_is_a_figure_a_cell_with_both_directions_summed_and_its_waived_tests_named() -> Done {
+    let document = imported(Program::Nvloom, &["nvloom.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("1.3.0"));
+    assert!(document.facts.iter().any(|fact| fact.name == "gpu" && fact.value == "NVIDIA GB200"));
+    assert_eq!(figure(&document, "nvloom/bisect_device_to_device_write_sm process 3->1")?, 612.44e9);
+    let both = "nvloom/gpu_to_rack_device_to_device_bidir_write_ce process 1 <-> rack 8a1f-1, processes 1-0";
+    assert_eq!(figure(&document, both)?, 1410.70e9);
+    assert_eq!(figure(&document, "nvloom/latency_device process 3, memory of process 2")?, 811.4);
+    assert_eq!((document.cases.len(), document.count(ImportedStatus::Waived)), (4 + 1 + 8 + 12, 1));
+    assert!(document.cases.iter().all(|case| case.bytes.is_none_or(|bytes| bytes == 512 << 20)));
+    assert!(document.notes.iter().any(|note| note.contains("a line of the launcher")), "{:?}", document.notes);
+
+    // Version 1.0 prints no version, no size and no unit; a column is the source.
+    let old = imported(Program::Nvloom, &["nvloom-1.0.txt"])?;
+    assert_eq!((old.program_version.as_deref(), old.host.as_deref()), (None, Some("node1")));
+    assert_eq!(figure(&old, "nvloom/device_to_device_unidir_read_ce process 0 -> process 1")?, 702.4e9);
+    assert_eq!(figure(&old, "nvloom/device_to_device_bidir_write_ce process 1 <-> process 0")?, 1403.3e9);
+    assert!(old.cases.iter().all(|case| case.bytes.is_none() && case.unit == ImportedUnit::BytesPerS));
+    Ok(())
+}
+
+#[test]
+fn osu_mbw_mr_is_the_sum_over_its_pairs_and_a_stray_line_costs_no_figure() -> Done {
+    let document = imported(Program::Osu, &["osu_mbw_mr.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("7.4"));
+    assert_eq!(figure(&document, "osu_mbw_mr/host/4194304 4 pairs")?, 96_240.31e6);
+    assert_eq!((document.cases.len(), document.status), (3, Status::Complete));
+    assert!(document.facts.iter().any(|fact| fact.name == "window size" && fact.value == "64"));
+    assert!(document.notes.iter().any(|note| note.starts_with("line 7 is no line")), "{:?}", document.notes);
+
+    let old = imported(Program::Osu, &["osu_mbw_mr-5.txt"])?;
+    assert_eq!(figure(&old, "osu_mbw_mr/D-D/1048576 1 pair")?, 22_010.25e6);
+    let varied = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.7\n# [ pairs: 2 ] [ window size: varied ]\n";
+    assert!(refused(Program::Osu, varied).starts_with("line 2: osu_mbw_mr of several window sizes is not read here"));
+    Ok(())
+}
+
+#[test]
+fn transferbenchs_all_to_all_is_each_pair_while_all_copy_and_the_sums_of_all() -> Done {
+    let document = imported(Program::TransferBench, &["transferbench-a2a.txt"])?;
+    assert_eq!(document.program_version.as_deref(), Some("1.50"));
+    assert_eq!(figure(&document, "transferbench/a2a/67108864 GPU 1 -> GPU 2")?, 44.871e9);
+    assert_eq!(figure(&document, "transferbench/a2a/sum timed by GPU/67108864 all pairs")?, 275.12e9);
+    assert_eq!(document.cases.len(), 6 + 2);
+
+    // A later version prints its transfers first, and the ring over network adapters as a column.
+    let csv = imported(Program::TransferBench, &["transferbench-a2a.csv"])?;
+    assert_eq!(figure(&csv, "transferbench/a2a/67108864 GPU 0 -> nearest NIC")?, 23.9e9);
+    assert_eq!(figure(&csv, "transferbench/test 1/transfer 1/67108864 F1 -> G1:8 -> F0")?, 46.3e9);
+    assert_eq!(csv.cases.len(), 5 + 4 + 2);
+    assert!(csv.notes.is_empty(), "{:?}", csv.notes);
+    Ok(())
+}
+
+#[test]
+fn transferbenchs_scaling_is_a_rate_for_each_device_and_count_of_compute_units() -> Done {
+    for name in ["transferbench-scaling.txt", "transferbench-scaling.csv"] {
+        let document = imported(Program::TransferBench, &[name])?;
+        assert_eq!(figure(&document, "transferbench/scaling/2 CUs/67108864 GPU 0 -> GPU 1")?, 33.4e9, "{name}");
+        assert_eq!(figure(&document, "transferbench/scaling/1 CUs/67108864 GPU 0 -> CPU 0")?, 14.1e9, "{name}");
+        assert_eq!(document.cases.len(), 9, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn tables_of_transferbenchs_presets_that_end_early_or_are_damaged_are_refused_with_their_lines() -> Done {
+    let all_to_all = String::from_utf8(output("transferbench-a2a.txt")?.bytes)?;
+    let scaling = String::from_utf8(output("transferbench-scaling.txt")?.bytes)?;
+    let before = |text: &str, end: &str| text.split(end).next().unwrap_or_default().to_owned();
+    for (text, want) in [
+        (before(&all_to_all, "GPU 02   45.996"), "line 8: the output ends in the middle: its table has 2 of 3 rows"),
+        (before(&all_to_all, "Summary"), "line 8: the output ends in the middle: its table has 0 of 0 rows"),
+        (before(&scaling, "   1  "), "line 10: the output ends in the middle: its table has 0 of 1 rows"),
+        (all_to_all.replace("44.871", "44,871"), "line 14: the row has 6 columns and its header 5"),
+        (scaling.replace("  33.40", "    nan"), "line 15: \"nan\" stands where a rate in GB/s is to be"),
+    ] {
+        let said = refused(Program::TransferBench, &text);
+        assert!(said.starts_with(want), "{said}\n  is not  {want}");
     }
     Ok(())
 }

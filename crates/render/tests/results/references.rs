@@ -2,7 +2,8 @@
 
 use analysis::baseline::{Baseline, learn, values};
 use analysis::reference::{FigureOrigin, Reference, of_baseline, parse};
-use analysis::reference_fits::fits;
+use analysis::reference_answer::ReferenceAnswer;
+use analysis::reference_fits::{answer, fits};
 use report::Document;
 use report::document::Tool;
 use report::settings::{CopyEngine, Direction};
@@ -140,5 +141,51 @@ fn what_a_baseline_learned_is_handed_in_as_lines_that_are_read_and_fit_what_they
     let fitting = fits(&measured()?, &read);
     assert_eq!(fitting.len(), 1, "{fitting:?}");
     assert_eq!(fitting[0].worse.len(), 1, "48 of 55 GB/s");
+    Ok(())
+}
+
+/// The answers to the two H200s, held against these figures.
+fn answers(document: &Document, lines: &[&str]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    Ok(answer(document, None, &references(lines)?).into_iter().map(|answer| answer.text).collect())
+}
+
+#[test]
+fn a_document_is_normal_or_low_or_has_no_figure_known_in_the_words_of_an_import() -> Done {
+    let mut document = measured()?;
+    assert_eq!(
+        answers(&document, &[LINE])?,
+        ["Low for NVIDIA H200: H2D of 128 MiB by copy engine is 11 % below what others have."]
+    );
+    assert_eq!(
+        answers(&document, &[&LINE.replace("54.0", "47.0")])?,
+        ["Normal for NVIDIA H200: 1 kind of figure held against figures of others."]
+    );
+    let unknown = ["No figure known to hold these against: `numabench reference` has none of NVIDIA H200 for them."];
+    // H20 is another GPU, and so is GH200.
+    for other in ["H20", "GH200", "H200 NVL"] {
+        assert_eq!(answers(&document, &[&LINE.replace("H200", other)])?, unknown, "{other}");
+    }
+
+    // Of a node that has no figure none is known; of simulated devices nothing is said.
+    assert_eq!(answer(&document, Some("another"), &references(&[LINE])?)[0].text, unknown[0]);
+    document.platform.simulated = Some("a test".into());
+    assert_eq!(answers(&document, &[LINE])?, [""; 0]);
+    Ok(())
+}
+
+#[test]
+fn reports_and_tables_of_nodes_hold_figures_against_the_known_ones() -> Done {
+    const LOW: &str = "Low for NVIDIA H200: H2D of 128 MiB by copy engine is 12 % below what others have.";
+    let document = measured()?;
+    let page = render::html::page(&[("one.json".to_owned(), document.clone())]);
+    assert!(page.contains(LOW) && page.contains("Usual causes: the link"), "{page}");
+
+    let tool = Tool { name: "numabench".into(), version: "0.0.0".into(), git: None };
+    let runs = analysis::node_run::of_document(&document);
+    let host = runs[0].host.clone();
+    let nodes = analysis::nodes::nodes(tool, [runs.clone(), runs].concat(), Vec::new());
+    assert_eq!(nodes.reference, [ReferenceAnswer { of: vec![host.clone()], text: LOW.to_owned() }]);
+    assert!(render::compared::nodes(&nodes, 200, false).contains(&format!("{host}: {LOW}")));
+    assert!(render::html::nodes(&nodes, &[]).contains(LOW));
     Ok(())
 }

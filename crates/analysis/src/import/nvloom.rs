@@ -1,0 +1,238 @@
+//! What nvloom_cli prints: the GPUs of its processes, then a matrix a test, and its least, mean, most and total.
+//!
+//! The forms are those of its source (`cli/nvloom_cli.cpp`, `cli/util.h`, `cli/testcases.cpp`): version 1.0, which prints neither its version nor a unit, and 1.1 and later. A figure of a
+//! test of both directions is their sum. Where a matrix has pairs, a column is the source and a row the destination. Left out: least, mean, most and total, which say again what the matrix
+//! holds. Memory is a GPU's own, or EGM where the test's name says so; a process has one GPU, so that places are processes.
+
+use report::imported::{ImportedStatus, ImportedUnit};
+
+use super::error::{ImportError, ImportErrorKind, as_many};
+use super::numbers::{begins_with_digit, number, whole};
+use super::stray::StrayLines;
+use super::{Case, Program, Taken, figure};
+
+/// A test under way.
+struct Test {
+    name: String,
+    line: u64,
+    columns: Vec<String>,
+    cells: Vec<Cell>,
+    /// Its unit was met, or it was waived.
+    is_whole: bool,
+}
+
+/// A cell of its matrix, as printed.
+struct Cell {
+    place: String,
+    value: f64,
+    line: u64,
+}
+
+#[derive(Default)]
+struct Reader {
+    taken: Taken,
+    bytes: Option<u64>,
+    hosts: Vec<String>,
+    test: Option<Test>,
+    stray: StrayLines,
+}
+
+pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
+    let mut reader = Reader::default();
+    for (line, words) in (1_u64..).zip(text.lines()) {
+        reader.line(words, line)?;
+    }
+    reader.ended()?;
+
+    let Reader { mut taken, hosts, stray, .. } = reader;
+    if taken.cases.is_empty() {
+        let missing = "it has no line \"Running …\" with a matrix below";
+        return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Nvloom.name(), missing }));
+    }
+    if let [host] = &hosts[..] {
+        taken.host = Some(host.clone());
+    }
+    stray.note(&mut taken, Program::Nvloom.name());
+    Ok(taken)
+}
+
+impl Reader {
+    fn line(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
+        if let Some(version) = words.strip_prefix("nvloom_cli ") {
+            self.taken.version = Some(version.trim().to_owned());
+        } else if let Some(mib) = words.strip_prefix("Buffer size: ").and_then(|rest| rest.strip_suffix(" MiB")) {
+            self.bytes = Some(whole(mib, line, "a size in MiB")? << 20);
+        } else if let Some((name, value)) = fact(words) {
+            self.taken.fact(name, value, true);
+        } else if words.starts_with("Process ") && words.contains("): device ") {
+            self.process(words);
+        } else if let Some(name) = words.strip_prefix("Running ") {
+            self.ended()?;
+            let name = name.trim().to_owned();
+            self.test = Some(Test { name, line, columns: Vec::new(), cells: Vec::new(), is_whole: false });
+        } else if words.trim() == "testcase WAIVED" {
+            self.waived(line);
+        } else if let Some(test) = self.test.as_mut().filter(|test| test.is_row(words)) {
+            test.row(words, line)?;
+        } else if is_summary(words, "Min") {
+            self.unit(words);
+        } else if !is_known(words) {
+            self.stray.push(line, words);
+        }
+        Ok(())
+    }
+
+    /// `Process  0 (host): device 0: NVIDIA GB200 (00000008:01:00); rackGuid: 8a…`.
+    fn process(&mut self, words: &str) {
+        let (host, rest) = words.split_once("): device ").unwrap_or((words, ""));
+        let host = host.rsplit_once('(').map_or("", |(_, host)| host).to_owned();
+        if !self.hosts.contains(&host) {
+            self.hosts.push(host);
+        }
+
+        let name = rest.split_once(": ").and_then(|(_, name)| name.split_once(" (")).map(|(name, _)| name);
+        if let Some(name) = name {
+            self.taken.fact("gpu", name, true);
+        }
+    }
+
+    fn waived(&mut self, line: u64) {
+        if let Some(test) = self.test.as_mut() {
+            test.is_whole = true;
+            self.taken.cases.push(Case {
+                id: format!("nvloom/{}", test.name),
+                place: "all".to_owned(),
+                bytes: None,
+                unit: ImportedUnit::BytesPerS,
+                figure: Err((ImportedStatus::Waived, "the program says: testcase WAIVED".to_owned())),
+                line: Some(line),
+            });
+        }
+    }
+
+    /// `Min device_to_device_unidir_write_ce 727.84 GB/s`: the matrix is whole, and counts this; version 1.0 has no unit, and no test but of rates.
+    fn unit(&mut self, words: &str) {
+        let Some(test) = self.test.as_mut() else { return };
+        let is_time = words.ends_with(" ns");
+        let (unit, scale) = if is_time { (ImportedUnit::Ns, 1.0) } else { (ImportedUnit::BytesPerS, 1e9) };
+        test.is_whole = true;
+
+        for cell in test.cells.drain(..) {
+            self.taken.cases.push(Case {
+                id: format!("nvloom/{}", test.name),
+                place: cell.place,
+                // A latency is of single loads.
+                bytes: self.bytes.filter(|_| !is_time),
+                unit,
+                figure: figure(cell.value, scale),
+                line: Some(cell.line),
+            });
+        }
+    }
+
+    /// Another test begins, or the text ends: the one under way must be whole.
+    fn ended(&mut self) -> Result<(), ImportError> {
+        match self.test.take().filter(|test| !test.is_whole) {
+            Some(Test { name, line, .. }) => {
+                Err(ImportError::truncated(line, format!("{name} has no line \"Min {name} …\"")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Test {
+    /// Whether this is the line of columns, which begins with a gap, or a row of figures. Tabs may have become spaces.
+    fn is_row(&self, words: &str) -> bool {
+        let is_cell = |cell: &str| cell == "N/A" || begins_with_digit(cell);
+        let mut cells = cells(words);
+        match self.is_whole {
+            true => false,
+            false if self.columns.is_empty() => words.starts_with([' ', '\t']) && cells.next().is_some(),
+            false => cells.next().is_some() && cells.clone().next().is_some() && cells.all(is_cell),
+        }
+    }
+
+    /// The line of columns, or a row: a label, then its cells.
+    fn row(&mut self, words: &str, line: u64) -> Result<(), ImportError> {
+        let mut cells = cells(words);
+        if self.columns.is_empty() {
+            self.columns = cells.map(str::to_owned).collect();
+            return Ok(());
+        }
+
+        let label = cells.next().unwrap_or_default();
+        let cells: Vec<&str> = cells.collect();
+        as_many(cells.len(), self.columns.len(), line)?;
+        for (column, cell) in self.columns.iter().zip(cells) {
+            // `812.31;(0-5)` names the pair of a single measurement.
+            let (text, pair) = cell.split_once(";(").unwrap_or((cell, ""));
+            if text == "N/A" {
+                continue;
+            }
+            let place = self.place(label, column, pair.trim_end_matches(')'));
+            let value = number(text, line, "a figure")?;
+            self.cells.push(Cell { place, value, line });
+        }
+        Ok(())
+    }
+
+    /// Between what a cell is, by what its test has for rows and columns.
+    fn place(&self, row: &str, column: &str, pair: &str) -> String {
+        let name = &self.name[..];
+        let arrow = if name.contains("_bidir_") { "<->" } else { "->" };
+        let pair = if pair.is_empty() { String::new() } else { format!(", processes {pair}") };
+        match name {
+            _ if name.starts_with("gpu_to_rack_") => format!("process {row} {arrow} rack {column}{pair}"),
+            _ if name.starts_with("rack_to_rack_") => format!("rack {column} {arrow} rack {row}"),
+            _ if name.starts_with("latency_") => format!("process {row}, memory of process {column}"),
+            _ if self.columns.len() == 1 => format!("process {row}"),
+            _ if name.contains("_unidir_") || name.contains("_bidir_") => {
+                format!("process {column} {arrow} process {row}")
+            }
+            _ => format!("row {row}, column {column}"),
+        }
+    }
+}
+
+/// The cells of a line, without the bars between racks.
+fn cells(words: &str) -> impl Iterator<Item = &str> + Clone {
+    words.split_whitespace().filter(|cell| *cell != "|")
+}
+
+/// What a line before the tests says of the run.
+fn fact(words: &str) -> Option<(&str, &str)> {
+    let (name, value) = words.split_once(": ")?;
+    let known = ["NVCC version", "CUDA version", "Driver version", "Allocation strategy", "Iteration count"];
+    known.contains(&name).then_some((name, value.trim()))
+}
+
+/// `Min NAME …`, or `MinBW NAME …` of version 1.0.
+fn is_summary(words: &str, which: &str) -> bool {
+    let rest = words.strip_prefix(which);
+    rest.is_some_and(|rest| rest.starts_with(' ') || rest.starts_with("BW "))
+}
+
+/// A line that says nothing more.
+fn is_known(words: &str) -> bool {
+    let begins = ["git commit: ", "ExecutionTime", "Done ", "WARNING: there are more processes"];
+    words.trim().is_empty()
+        || begins.iter().any(|begin| words.starts_with(begin))
+        || ["Avg", "Max", "Total"].iter().any(|which| is_summary(words, which))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_without_its_end_and_a_row_of_other_columns_are_refused_with_their_lines() {
+        let begins = "Running device_to_device_unidir_write_ce\n\t0\t1\t\n0\tN/A\t700.10\t\n";
+        let error = take(begins).unwrap_err();
+        assert!(error.line == Some(1) && error.to_string().contains("the output ends in the middle"), "{error}");
+        let error = take(&format!("{begins}1\t700.20\t\n")).unwrap_err();
+        assert_eq!(error.to_string(), "line 4: the row has 1 columns and its header 2");
+        let error = take("NCCL version 2.28\n").unwrap_err();
+        assert!(error.to_string().starts_with("this is not the output of nvloom"), "{error}");
+    }
+}
