@@ -28,9 +28,10 @@ pub fn start<K>(parents: K, act: impl FnOnce() -> i32) -> io::Result<(K, Pid)> {
         }));
         leave(code.unwrap_or(PANICKED));
     }
-    match Pid::from_raw(child) {
-        Some(pid) if child > 0 => Ok((parents, pid)),
-        _ => Err(io::Error::last_os_error()),
+    // A negative number is no process's, and `Pid` may panic at one.
+    match (child > 0).then(|| Pid::from_raw(child)).flatten() {
+        Some(pid) => Ok((parents, pid)),
+        None => Err(io::Error::last_os_error()),
     }
 }
 
