@@ -1,12 +1,12 @@
 //! Every pair of options of every command that prints a plan, on a machine with GPUs and on one without: the plan or the output changes with each of the two, or the
 //! pair is refused with both names. Nothing is run: a plan is made of a saved machine.
 //!
-//! What is observed of a line is its plan and what is printed of the result. A line that is refused by itself on such a machine (`--threads` of `matrix` with GPUs)
+//! What is observed of a line is its plan and what is printed of the result; of `mpi`, `laplace` and `trial`, whose plan takes ranks or runs, what their library is told. A line that is refused by itself on such a machine (`--threads` of `matrix` with GPUs)
 //! must say so, and is in no pair there.
 #![allow(clippy::print_stdout, reason = "a count of what was tried is a figure of this test")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use experiments::driver::{Measurement, outline_on};
 use experiments::exit::Exit;
@@ -14,7 +14,7 @@ use topo::Survey;
 
 use super::samples::{COMMANDS, Sample, samples};
 use crate::args::measuring::Measuring;
-use crate::args::{Args, Command};
+use crate::args::{Args, ColorChoice, Command};
 use crate::command_line::parse_as;
 use crate::fault::Fault;
 use crate::{cmd, examples};
@@ -48,8 +48,16 @@ fn output(args: &Measuring) -> String {
     format!("{:?} {:?} {}", args.json, table, args.quiet)
 }
 
+/// What is printed of a document, and where it goes.
+fn printed(json: &Option<PathBuf>, quiet: bool, color: ColorChoice) -> String {
+    let table = (json.as_deref() != Some(Path::new("-"))).then_some(color);
+    format!("{json:?} {table:?} {quiet}")
+}
+
 fn observe(line: &str, machine: &Survey, description: &mut clap::Command) -> Observed {
-    let words = std::iter::once("numabench").chain(line.split_whitespace());
+    // A trial is of a program.
+    let program = ["--", "true"].into_iter().filter(|_| line.starts_with("trial"));
+    let words = std::iter::once("numabench").chain(line.split_whitespace()).chain(program);
     let args = match parse_as(description, words) {
         Ok(args) => args,
         Err(error) => return Observed::Refused(error.to_string()),
@@ -92,6 +100,17 @@ fn carried_out(args: &Args, machine: &Survey) -> Result<String, Fault> {
         Command::Topo(command) => {
             let shown = if command.dry_run { "the plan alone".to_owned() } else { format!("{:?}", command.json) };
             Ok(plan(&cmd::topo_measure::groups(command))? + &shown)
+        }
+        // What a run of ranks, or of a program, would do: what the library is told, and what is printed.
+        Command::Mpi(command) => {
+            Ok(format!("{:?}{}", command.options(), printed(&command.json, command.quiet, command.color)))
+        }
+        Command::Laplace(command) => {
+            Ok(format!("{:?}{}", command.options(), printed(&command.json, command.quiet, command.color)))
+        }
+        Command::Trial(command) => {
+            let printed = printed(&command.json, command.quiet, command.color);
+            Ok(format!("{:?}{:?}{printed}", command.options(), (command.dry_run, &command.resume)))
         }
         other => panic!("{other:?} prints no plan"),
     }
@@ -206,6 +225,8 @@ const ALREADY: &[(&str, Already)] = &[
     ("--latency", Already::WithoutGpu),
     ("--timing host", Already::Beside("--ranks-per-gpu")),
     ("--timing host", Already::Beside("--memory managed")),
+    // One message at a time is what a matrix has.
+    ("--pattern ping-pong", Already::Beside("--matrix")),
 ];
 
 fn machine(name: &str) -> Survey {

@@ -151,6 +151,74 @@ const TOPO: &[Row] = &[
     ("json", "--json", "--measure"),
 ];
 
+const MPI: &[Row] = &[
+    ("cpus", "--cpus 0,2", ""),
+    ("gpus", "--gpus 1,2", ""),
+    ("gpu-cpus", "--gpu-cpus 4,6", "--cpus 0,2"),
+    ("membind", "--membind 1", ""),
+    ("backend", "--backend host", ""),
+    ("pairs", "--pairs 0-1", ""),
+    ("matrix", "--matrix=l3", ""),
+    ("size", "--size 64KiB", ""),
+    ("pattern", "--pattern ping-pong", ""),
+    ("operations", "--operations send", ""),
+    ("thread-level", "--thread-level multiple", ""),
+    ("max-time", "--max-time 7s", ""),
+    ("operation-timeout", "--operation-timeout 7s", ""),
+    ("timeout", "--timeout 77s", ""),
+    ("seed", "--seed 9", ""),
+    ("expect", "--expect near", ""),
+    ("expect", "--expect aware", ""),
+    ("json", "--json out.json", ""),
+    ("json", "--json -", ""),
+    ("quiet", "--quiet", ""),
+    ("color", "--color always", ""),
+];
+
+const LAPLACE: &[Row] = &[
+    ("grid", "--grid 64x128", ""),
+    ("precision", "--precision single", ""),
+    ("ways", "--ways staged", ""),
+    ("overlap", "--overlap off", ""),
+    ("cpus", "--cpus 0,2", ""),
+    ("gpus", "--gpus 1,2", ""),
+    ("membind", "--membind 1", ""),
+    ("backend", "--backend host", ""),
+    ("max-time", "--max-time 7s", ""),
+    ("timeout", "--timeout 77s", ""),
+    ("seed", "--seed 9", ""),
+    ("json", "--json out.json", ""),
+    ("json", "--json -", ""),
+    ("quiet", "--quiet", ""),
+    ("color", "--color always", ""),
+];
+
+const TRIAL: &[Row] = &[
+    ("placements", "--placements close,spread", ""),
+    ("launch", "--launch mpirun", ""),
+    ("vary", "--vary OMP_NUM_THREADS=1,2", ""),
+    ("gpu", "--gpu near", "--placements close,spread"),
+    ("aa", "--aa 3", ""),
+    ("metric", "--metric rate:(.*)", ""),
+    ("metric-all", "--metric-all", "--metric rate:(.*)"),
+    ("metric-json", "--metric-json out.json:/rate", ""),
+    ("metric-file", "--metric-file rates.txt", ""),
+    ("better", "--better higher", "--metric-file rates.txt"),
+    ("equivalence", "--equivalence 7%", ""),
+    ("max-runs", "--max-runs 7", ""),
+    ("max-time", "--max-time 7min", ""),
+    ("run-timeout", "--run-timeout 77s", ""),
+    ("seed", "--seed 9", ""),
+    ("dry-run", "--dry-run", ""),
+    ("expect", "--expect close", ""),
+    ("json", "--json out.json", ""),
+    ("json", "--json -", ""),
+    ("resume", "--resume out.json", ""),
+    ("keep", "--keep folder", ""),
+    ("quiet", "--quiet", ""),
+    ("color", "--color always", ""),
+];
+
 /// Commands that print a plan, each with its samples.
 pub const COMMANDS: &[(&str, &[&[Row]])] = &[
     ("pingpong", &[MEASURING, PINGPONG]),
@@ -162,6 +230,9 @@ pub const COMMANDS: &[(&str, &[&[Row]])] = &[
     ("kernels", &[MEASURING, KERNELS]),
     ("suite", &[MEASURING, SUITE]),
     ("topo", &[TOPO]),
+    ("mpi", &[MPI]),
+    ("laplace", &[LAPLACE]),
+    ("trial", &[TRIAL]),
 ];
 
 /// The samples of an option of a command: those of the command's own list, where it has some.
