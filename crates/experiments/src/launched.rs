@@ -103,9 +103,7 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         Fault::silent(fault.exit)
     });
     if all_well {
-        let departure = startup::leave_without_finalize(&world, &mut comm, launch, say);
-        drop(comm);
-        if departure.unwrap_or_else(|| startup::leave(world, say)) == Departure::Unfinalized {
+        if startup::leave(&world, &mut comm, launch, say) == Departure::Unfinalized {
             engine::abandon();
         }
     } else if world.place().rank == 0 {

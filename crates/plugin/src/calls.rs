@@ -139,11 +139,11 @@ impl Calls {
         unsafe { (self.table.abort)(code.into()) }
     }
 
-    /// Leaves MPI.
+    /// Leaves MPI: calls after it fail.
     ///
     /// # Errors
     /// What MPI says.
-    pub fn leave(self) -> Result<(), WorldError> {
+    pub fn leave(&self) -> Result<(), WorldError> {
         // SAFETY: `leave` has no preconditions.
         self.check(unsafe { (self.table.leave)() })
     }

@@ -57,12 +57,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             thread::sleep(Duration::from_secs(60));
         }
         ["code", code] => {
-            World::leave(Box::new(mpi))?;
+            mpi.leave()?;
             std::process::exit(code.parse()?);
         }
         _ => return Err("messages | meet | killed FOLDER | abort | code N".into()),
     }
-    World::leave(Box::new(mpi))?;
+    mpi.leave()?;
     Ok(())
 }
 

@@ -95,6 +95,15 @@ mod tests {
     }
 
     #[test]
+    fn mpichs_device_for_ucx_is_told_from_its_others() {
+        let device = |name: &str| format!("MPICH Version:\t4.0.2\nMPICH Device:\t{name}\n");
+        assert!(Library::from_version(&device("ch4:ucx")).is_over_ucx);
+        for other in [device("ch4:ofi"), device("ch3:nemesis"), "Open MPI v4.1.4, ident: 4.1.4".to_owned()] {
+            assert!(!Library::from_version(&other).is_over_ucx, "{other}");
+        }
+    }
+
+    #[test]
     fn each_library_is_known_by_its_own_words() {
         let texts = [
             // Debian 12's, with the zero that its length counts.

@@ -95,7 +95,7 @@ impl World for LocalWorld {
     }
 
     /// Waits for nobody: there is nothing here that would be lost.
-    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+    fn leave(&self) -> Result<(), WorldError> {
         Ok(())
     }
 }

@@ -102,7 +102,7 @@ impl World for Mpi {
         self.calls.abort(code);
     }
 
-    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+    fn leave(&self) -> Result<(), WorldError> {
         self.calls.leave()
     }
 }

@@ -61,10 +61,11 @@ pub trait World {
 
     /// Leaves in good order. Collective, and so waits for every process: only when all are known to be well. Whatever must be written is
     /// written before: mpirun of Open MPI kills the others when the first process ends with a code other than 0, also after this.
+    /// Nothing is called after it: MPI answers with an error.
     ///
     /// # Errors
     /// [`WorldError`] if the transport cannot: the launcher may then end with a code of its own.
-    fn leave(self: Box<Self>) -> Result<(), WorldError>;
+    fn leave(&self) -> Result<(), WorldError>;
 }
 
 /// The world of a process on its own.
@@ -92,7 +93,7 @@ impl World for Single {
 
     fn abort(&self, _code: u8) {}
 
-    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+    fn leave(&self) -> Result<(), WorldError> {
         Ok(())
     }
 }

@@ -238,7 +238,7 @@ impl World for Silence {
 
     fn abort(&self, _: u8) {}
 
-    fn leave(self: Box<Self>) -> Result<(), WorldError> {
+    fn leave(&self) -> Result<(), WorldError> {
         Ok(())
     }
 }

@@ -25,5 +25,5 @@ pub mod start_watchdog;
 pub use agreement::{Agreement, Codes, ProcessRefusal, Stopped, host};
 pub use handshake::{Handshake, Introduced, LaunchLayout, Otherwise, layouts};
 pub use slow_start_notice::SlowStartNotice;
-pub use start::{Departure, StartError, leave, leave_without_finalize, start};
+pub use start::{Departure, StartError, leave, start};
 pub use start_watchdog::StartWatchdog;

@@ -62,7 +62,9 @@ pub fn start<G>(
     drop(kept);
     if let Err(refusal) = launch.agrees(&library, mpi.place().size) {
         // Each is a world of its own here, and leaves it as such.
-        leave(mpi, say);
+        if let Err(error) = mpi.leave() {
+            say_failed(&error, say);
+        }
         return Err(StartError::Refused(refusal));
     }
     Ok((mpi, library.to_string()))
@@ -79,33 +81,29 @@ pub enum Departure {
     Failed,
 }
 
-/// Leaves a launch whose MPI_Finalize may wait for ever without it, collectively; `None` where MPI is to be left ([`leave`]).
-pub fn leave_without_finalize(
-    mpi: &Mpi,
-    comm: &mut Communicator,
-    launch: &Launch,
-    say: impl Fn(&str),
-) -> Option<Departure> {
+/// Leaves the launch in good order, collectively; where that fails, says so. `comm` is the one of this world.
+pub fn leave(mpi: &Mpi, comm: &mut Communicator, launch: &Launch, say: impl Fn(&str)) -> Departure {
     // Hydra alone is known to be content with a word of the process itself.
-    if launch.launcher != Launcher::Hydra || !mpi.is_over_ucx() {
-        return None;
-    }
-    if let Err(error) = farewell::bid(comm) {
-        say_failed(&error, say);
-        return Some(Departure::Failed);
-    }
-    Some(if pmi::finalize() { Departure::Unfinalized } else { Departure::Failed })
-}
+    let without_finalize = launch.launcher == Launcher::Hydra && mpi.is_over_ucx();
+    let left = match without_finalize {
+        true => part(comm),
+        false => mpi.leave().map_err(|error| error.to_string()),
+    };
 
-/// Leaves MPI in good order, collectively; where that fails, says so.
-pub fn leave(mpi: Mpi, say: impl Fn(&str)) -> Departure {
-    match Box::new(mpi).leave() {
+    match left {
+        Ok(()) if without_finalize => Departure::Unfinalized,
         Ok(()) => Departure::Finalized,
         Err(error) => {
             say_failed(&error, say);
             Departure::Failed
         }
     }
+}
+
+/// Leaves without MPI_Finalize, which may wait for ever ([`farewell`]).
+fn part(comm: &mut Communicator) -> Result<(), String> {
+    farewell::bid(comm).map_err(|error| format!("leaving without MPI_Finalize failed: {error}"))?;
+    pmi::finalize().then_some(()).ok_or_else(|| "Hydra does not answer that this process leaves".to_owned())
 }
 
 fn say_failed(error: &dyn fmt::Display, say: impl Fn(&str)) {

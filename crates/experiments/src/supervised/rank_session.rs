@@ -124,9 +124,7 @@ impl<K: Supervised> RankSession<'_, K> {
         let mut agreement = Agreement::new(&mut comm, timeout, CODES);
         let begun = begin(&mut agreement, Ok(()));
         let ended = self.report_end(begun.and_then(|()| work(Some((&mpi, &library)), agreement)));
-        let departure = self.depart(&mpi, &mut comm, &ended);
-        drop(comm);
-        self.leave(mpi, departure, ended)
+        self.leave(&mpi, &mut comm, ended)
     }
 
     /// Does not begin: starts MPI to tell the others, who would wait for this rank in MPI_Init. Where MPI does not start either, `fault` is what is said.
@@ -135,10 +133,7 @@ impl<K: Supervised> RankSession<'_, K> {
         let Ok((mpi, _)) = self.start(None) else { return self.report_end(Err(fault)).map(|()| Exit::Ok) };
         let mut comm = Communicator::new(&mpi);
         let told = begin(&mut Agreement::new(&mut comm, self.kind.timeout(), CODES), Err(fault));
-        let ended = self.report_end(told);
-        let departure = self.depart(&mpi, &mut comm, &ended);
-        drop(comm);
-        self.leave(mpi, departure, ended).map(|()| Exit::Ok)
+        self.leave(&mpi, &mut comm, self.report_end(told)).map(|()| Exit::Ok)
     }
 
     fn start(&self, level: Option<ThreadLevel>) -> Result<(Mpi, String), Fault> {
@@ -146,17 +141,10 @@ impl<K: Supervised> RankSession<'_, K> {
         start(self.launch, self.kind.timeout(), level, self.say, starting)
     }
 
-    /// Leaves the launch without MPI_Finalize where that has to be; `None` where MPI is to be left.
-    fn depart(&self, mpi: &Mpi, comm: &mut Communicator, ended: &Result<(), Fault>) -> Option<Departure> {
-        match ended {
-            Err(fault) if fault.exit == Exit::TimedOut => Some(Departure::Failed),
-            _ => startup::leave_without_finalize(mpi, comm, self.launch, self.say),
-        }
-    }
-
     /// Leaves MPI, and the process where others may not be left in good order.
-    fn leave(&self, mpi: Mpi, departure: Option<Departure>, ended: Result<(), Fault>) -> Result<(), Fault> {
-        let departure = departure.unwrap_or_else(|| startup::leave(mpi, self.say));
+    fn leave(&self, mpi: &Mpi, comm: &mut Communicator, ended: Result<(), Fault>) -> Result<(), Fault> {
+        let was_late = ended.as_ref().is_err_and(|fault| fault.exit == Exit::TimedOut);
+        let departure = if was_late { Departure::Failed } else { startup::leave(mpi, comm, self.launch, self.say) };
         match ended {
             Ok(()) if departure == Departure::Finalized => Ok(()),
             Ok(()) if departure == Departure::Unfinalized => ending::at_once(Exit::Ok),
