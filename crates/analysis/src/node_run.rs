@@ -10,7 +10,7 @@ use report::device::{Device, name_on_node};
 use report::doctor::Check;
 use report::document::Status;
 use report::row::{Row, RowStatus};
-use report::rows::rows;
+use report::rows::rows_of;
 use report::settings::{CopyEngine, Direction};
 use report::{DoctorDocument, Document};
 
@@ -62,8 +62,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
     let by_place = !document.matrices.is_empty();
-    let made = if document.rows.is_empty() { rows(document) } else { Vec::new() };
-    let rows = if document.rows.is_empty() { &made } else { &document.rows };
+    let rows = rows_of(document);
     let trouble = (document.status != Status::Complete).then(|| {
         let reason = document.status_reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         format!("{}{reason}", words::status(document.status))
@@ -74,7 +73,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         by_host.insert(&document.environment.hostname, Vec::new());
     }
     let by_kernel = document.settings.engine == CopyEngine::Sm;
-    let measured = with_threads_together(document, rows);
+    let measured = with_threads_together(document, &rows);
     for row in &measured {
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);

@@ -10,7 +10,7 @@ use report::case::Order;
 use report::device::{Device, DeviceKind, name_on_node};
 use report::rank::Locality;
 use report::row::{Row, RowStatus};
-use report::rows::rows as rows_of;
+use report::rows::rows_of;
 use report::settings::{CopyEngine, Direction, MemoryKind};
 use stats::interval::range;
 use stats::units::size;
@@ -134,9 +134,8 @@ fn fits_of_host<B>(document: &Document<B>, host: Option<&str>, references: &[Ref
     let others = other_ends(document);
     // By what and size: the best row of each GPU for the figure that fits it.
     let mut found: BTreeMap<(usize, u64), Best> = BTreeMap::new();
-    let made = if document.rows.is_empty() { rows_of(document) } else { Vec::new() };
-    let all_rows = if document.rows.is_empty() { &made } else { &document.rows };
-    for row in all_rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
+    let rows = rows_of(document);
+    for row in rows.iter().filter(|row| host.is_none_or(|host| row.host == host)) {
         let Some(device) = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu) else {
             continue;
         };

@@ -3,12 +3,18 @@
 //! Everything here is said elsewhere in the document, where it belongs, and is put together by [`rows`]: a reader who wants the evidence
 //! goes there, and one who wants a figure needs no join over cases, ranks and devices. Blocks are left out, they are the evidence.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::Document;
 use crate::case::Case;
 use crate::result::{Outcome, RankResult};
 use crate::row::{Row, RowStatus};
+
+/// The rows that a document has, or those of its cases where it was read without.
+pub fn rows_of<B>(document: &Document<B>) -> Cow<'_, [Row]> {
+    if document.rows.is_empty() { Cow::Owned(rows(document)) } else { Cow::Borrowed(&document.rows) }
+}
 
 /// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does not know has none.
 pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
