@@ -60,6 +60,7 @@ const HIP: Kind = Kind {
 pub fn tried() -> Vec<Kind> {
     let mut here = all();
     match std::thread::current().name() {
+        // A test that runs on the main thread has no name of its own.
         Some(name) if !run::is_whole() && here.len() > 1 && name.contains("::") => {
             let letters: usize = name.bytes().map(usize::from).sum();
             vec![here.swap_remove(letters % here.len())]
@@ -69,7 +70,7 @@ pub fn tried() -> Vec<Kind> {
 }
 
 /// Those that this binary has.
-pub fn all() -> Vec<Kind> {
+fn all() -> Vec<Kind> {
     let help = run(&["pingpong", "--help"]).well().out;
     let (here, not): (Vec<Kind>, Vec<Kind>) =
         [CUDA, HIP].into_iter().partition(|kind| help.contains(&format!("- {}:", kind.name)));

@@ -322,7 +322,7 @@ const FRESH: usize = 2;
 fn in_a_guest_of_eight_nodes_and_gpus_memory_is_pinned_for_each_node_and_a_context_made_for_each_gpu() -> Done {
     let library = driver::stand_in(Driver::Cuda)?.join("libcuda.so.1");
     let device = |at| format!("device 0000:{at:02x}:00.0; memory 1GiB; h2d 12GB/s 1us; d2h 10GB/s 1us; loads 5us 5us");
-    // Nodes and GPUs, and whether loads are measured too. Of eight an emulated machine has for minutes.
+    // Nodes and GPUs, and whether loads are measured too. Eight take an emulated machine minutes.
     let all = &[(2, false), (8, false), (2, true), (4, true)][..];
     let runs = if is_whole() { all } else { &[(2, false), (4, false)] };
     let mut script = "echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/job\n\
