@@ -8,6 +8,7 @@ use std::fmt;
 use report::block::BlockTime;
 use report::case::{Case, Order, axes};
 use report::device::name_on_node;
+use report::kernels::{Work, WorkUnit};
 use report::rank::Rank;
 use report::result::RankResult;
 use report::row::RowStatus;
@@ -49,6 +50,10 @@ pub enum Unit {
     BytesPerS,
     /// A time: less is better.
     Ns,
+    /// A kernel's floating-point operations a second: more is better.
+    FlopPerS,
+    /// A kernel's keys a second: more is better.
+    KeysPerS,
     /// A program's time in seconds: less is better.
     S,
     /// A program's own figure of which more is better.
@@ -63,9 +68,23 @@ impl Unit {
         if bytes <= LATENCY_UP_TO_BYTES { Self::Ns } else { Self::BytesPerS }
     }
 
+    /// The unit by which a case is judged; `work` is what a round of it computes, where it is a kernel's.
+    pub fn of_case<B>(case: &Case<B>, work: Option<Work>) -> Self {
+        match work.map(|work| work.unit) {
+            None => Self::of(case.bytes),
+            Some(WorkUnit::Byte) => Self::BytesPerS,
+            Some(WorkUnit::Flop) => Self::FlopPerS,
+            Some(WorkUnit::Key) => Self::KeysPerS,
+            Some(WorkUnit::Newer) => Self::More,
+        }
+    }
+
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
-        matches!(self, Self::BytesPerS | Self::More)
+        match self {
+            Self::BytesPerS | Self::FlopPerS | Self::KeysPerS | Self::More => true,
+            Self::Ns | Self::S | Self::Less => false,
+        }
     }
 
     /// A figure of it as one of which more is better: a time's inverse.
@@ -86,11 +105,11 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The figure of a result.
+    /// The figure of a result; `work` is what a round computes, where the case is a kernel's.
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn of<B>(case: &Case<B>, result: &RankResult<B>) -> Result<Self, String>
+    pub fn of<B>(case: &Case<B>, result: &RankResult<B>, work: Option<Work>) -> Result<Self, String>
     where
         for<'b> BlockTime: From<&'b B>,
     {
@@ -99,12 +118,19 @@ impl Figure {
             (Some(summary), RowStatus::Measured) => summary,
             _ => return Err(format!("{}: {}", status_word(status), reason.unwrap_or_default())),
         };
-        let unit = Unit::of(case.bytes);
-        let value = |block: BlockTime| match unit {
-            Unit::BytesPerS => block.bytes as f64 / block.elapsed_ns * 1e9,
+
+        let unit = Unit::of_case(case, work);
+        let value = |block: BlockTime| match (unit, work) {
+            (_, Some(work)) => work.per_s(block.elapsed_ns / block.rounds as f64),
+            (Unit::BytesPerS, _) => block.bytes as f64 / block.elapsed_ns * 1e9,
             _ => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
         };
-        let median = if unit.more_is_better() { summary.median_bytes_per_s } else { summary.median_ns };
+        let median = match (unit, work) {
+            (_, Some(work)) => work.per_s(summary.median_ns),
+            (Unit::BytesPerS, _) => summary.median_bytes_per_s,
+            _ => summary.median_ns,
+        };
+
         let blocks: Vec<f64> = result.blocks.iter().map(|block| value(block.into())).collect();
         let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
         if !is_figure(&median) || !blocks.iter().all(is_figure) {

@@ -156,8 +156,13 @@ fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&
     let blocks = times(&results);
     let first = results.first()?;
     let node = document.ranks.iter().find(|rank| rank.rank == first.rank).map_or(0, |rank| rank.node);
+    // One figure has one value: rows and fleets add the threads' own rates up.
+    let medians: Option<Vec<f64>> = results.iter().map(|result| Some(result.summary()?.median_ns)).collect();
+    let together = medians.filter(|each| each.len() > 1);
+    let together = together.map(|each| each.len() as f64 / each.iter().map(|ns| 1.0 / ns).sum::<f64>());
+
     Some(Times {
-        median: median(&values(&blocks))?,
+        median: together.or_else(|| median(&values(&blocks)))?,
         interval: block_interval(&blocks, CONFIDENCE),
         began_ns: first.blocks[..blocks.len()].iter().map(|block| block.start_ns).collect(),
         node,

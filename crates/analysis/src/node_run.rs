@@ -4,11 +4,13 @@
 //! nodes, also where the platform does not say how near it is.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use report::case::Order;
 use report::device::{Device, name_on_node};
 use report::doctor::Check;
 use report::document::Status;
+use report::kernels::Work;
 use report::row::{Row, RowStatus};
 use report::rows::rows_of;
 use report::settings::{CopyEngine, Direction};
@@ -74,10 +76,11 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     }
     let by_kernel = document.settings.engine == CopyEngine::Sm;
     let measured = with_threads_together(document, &rows);
-    for row in &measured {
+    for figure in &measured {
+        let row = figure.row;
         let Some(device) = devices.get(&row.device[..]) else { continue };
         let other = others.get(&row.rank).map(String::as_str);
-        if let Some(point) = point(row, other, by_place, by_kernel, class_of(document, device, row.locality)) {
+        if let Some(point) = point(figure, other, by_place, by_kernel, class_of(document, device, row.locality)) {
             by_host.entry(&row.host).or_default().push(point);
         }
     }
@@ -94,10 +97,41 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
     by_host.into_iter().map(run).collect()
 }
 
-/// The measured rows; those of threads that together make one cell of a matrix of CPU reads, writes, copies or kernels
-/// are one row with their sum, as the matrix shows it. A cell of
-/// which a thread has no figure has no sum.
-fn with_threads_together<B>(document: &Document<B>, rows: &[Row]) -> Vec<Row> {
+/// A measured row with its figure.
+struct RowFigure<'r> {
+    row: &'r Row,
+    /// What it is judged by.
+    unit: Unit,
+    /// The row's, or that of all threads of its cell together; `None` where it, or one of them, has none.
+    value: Option<f64>,
+}
+
+impl<'r> RowFigure<'r> {
+    fn of(row: &'r Row, unit: Unit, work: Option<Work>) -> Self {
+        let value = match (unit, work) {
+            (_, Some(work)) => row.median_ns.map(|ns| work.per_s(ns)),
+            (Unit::BytesPerS, _) => row.median_bytes_per_s,
+            _ => row.median_ns,
+        };
+        Self { row, unit, value: value.filter(|_| row.status == RowStatus::Measured) }
+    }
+
+    /// Another thread of the same cell: rates add up; of times the first thread's stays.
+    fn add(&mut self, more: &Self) {
+        let sum = |value: f64, more: f64| if self.unit.more_is_better() { value + more } else { value };
+        self.value = self.value.zip(more.value).map(|(value, more)| sum(value, more));
+    }
+}
+
+/// The figures of the measured rows; those of threads that together make one cell of a matrix of CPU reads, writes,
+/// copies or kernels are one, with their sum, as the matrix shows it.
+fn with_threads_together<'r, B>(document: &Document<B>, rows: &'r [Row]) -> Vec<RowFigure<'r>> {
+    let counted = |case| {
+        let work = Work::of(document, case);
+        (Unit::of_case(case, work), work)
+    };
+    let cases: BTreeMap<&str, (Unit, Option<Work>)> =
+        document.cases.iter().map(|case| (&case.id[..], counted(case))).collect();
     let cell_of = |rank: u32| {
         document.matrices.iter().enumerate().find_map(|(number, matrix)| {
             let row = matrix.rows.iter().position(|row| row.ranks.contains(rank))?;
@@ -110,38 +144,34 @@ fn with_threads_together<B>(document: &Document<B>, rows: &[Row]) -> Vec<Row> {
             && matches!(row.direction, Direction::Read | Direction::Write | Direction::Copy | Direction::Kernel)
     };
 
-    let (mut all, mut first): (Vec<Row>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
+    let (mut all, mut first): (Vec<RowFigure>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
     for row in rows {
+        let (unit, work) = cases.get(&row.case[..]).copied().unwrap_or((Unit::of(row.bytes), None));
+        let figure = RowFigure::of(row, unit, work);
         let cell = cell_of(row.rank).filter(|_| is_of_threads(row)).map(|cell| (&row.case, cell));
-        let Some(cell) = cell else {
-            all.push(row.clone());
-            continue;
-        };
-        match first.get(&cell) {
-            None => {
-                first.insert(cell, all.len());
-                all.push(row.clone());
+        match cell.map(|cell| first.entry(cell)) {
+            Some(Entry::Occupied(at)) => all[*at.get()].add(&figure),
+            Some(Entry::Vacant(place)) => {
+                place.insert(all.len());
+                all.push(figure);
             }
-            Some(at) => {
-                let sum = &mut all[*at];
-                sum.median_bytes_per_s =
-                    sum.median_bytes_per_s.zip(row.median_bytes_per_s).map(|(sum, more)| sum + more);
-                if row.status != RowStatus::Measured {
-                    sum.status = row.status;
-                }
-            }
+            None => all.push(figure),
         }
     }
-    all.retain(|row| row.status == RowStatus::Measured);
     all
 }
 
-fn point(row: &Row, other: Option<&str>, by_place: bool, by_kernel: bool, class: Class) -> Option<PlaceFigure> {
+fn point(
+    figure: &RowFigure,
+    other: Option<&str>,
+    by_place: bool,
+    by_kernel: bool,
+    class: Class,
+) -> Option<PlaceFigure> {
+    let (row, unit) = (figure.row, figure.unit);
     let own = name_on_node(&row.device);
     let within = other.is_some_and(|other| other == own);
-    let unit = Unit::of(row.bytes);
-    let value = if unit.more_is_better() { row.median_bytes_per_s } else { row.median_ns };
-    let value = value.filter(|value| value.is_finite() && *value > 0.0)?;
+    let value = figure.value.filter(|value| value.is_finite() && *value > 0.0)?;
     let column::Column { mut name, group } = column::of_case(&row.case, within);
     if by_kernel {
         name.push_str(", by a kernel");

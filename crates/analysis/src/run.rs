@@ -9,6 +9,7 @@ use report::Document;
 use report::block::BlockTime;
 use report::device::name_on_node;
 use report::document::Status;
+use report::kernels::Work;
 use report::matrix::{Compares, Matrix};
 
 use crate::conditions::{Condition, conditions};
@@ -66,10 +67,11 @@ impl Run {
         let others = other_ends(document);
         let mut figures = BTreeMap::new();
         for case in &document.cases {
+            let work = Work::of(document, case);
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
                 let other = others.get(&result.rank).map(String::as_str);
-                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result));
+                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result, work));
             }
         }
         Ok(Self {

@@ -1,6 +1,7 @@
 //! As many digits as the interval carries: a figure known to 1 % has three, and none has digits that only the arithmetic made.
 
 use analysis::figure::Unit;
+use report::kernels::WorkUnit;
 use report::row::Row;
 use stats::interval::Interval;
 use stats::summary::Summary;
@@ -76,9 +77,16 @@ pub(crate) fn compared(unit: Unit, value: f64) -> String {
     match unit {
         Unit::BytesPerS => rate(value, Some(&around)),
         Unit::Ns => time(value, Some(&around)),
+        Unit::FlopPerS => work(WorkUnit::Flop, value, half_width),
+        Unit::KeysPerS => work(WorkUnit::Key, value, half_width),
         Unit::S => format!("{} s", shown(value, Some(half_width))),
         Unit::More | Unit::Less => shown(value, Some(half_width)),
     }
+}
+
+/// `9495 GFLOP/s`.
+fn work(unit: WorkUnit, per_s: f64, half_width: f64) -> String {
+    format!("{} {}", shown(per_s / 1e9, Some(half_width / 1e9)), unit.giga())
 }
 
 /// `48 KiB` of a size that is no power of two, and is known roughly.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use analysis::figure::Unit;
 use report::Document;
 use report::case::Case;
-use report::kernels::{KernelFigures, RESIDENT, WorkUnit};
+use report::kernels::{Work, WorkUnit};
 use report::row::Row;
 use report::settings::Direction;
 
@@ -20,8 +20,8 @@ pub(super) enum Quantity {
     /// One load, one handover between cores, or one round trip of a flag: a time, of which no rate says
     /// anything.
     Access,
-    /// A kernel's work: its unit, and how much of it a round is; `None` where a round's bytes are its work.
-    Work(WorkUnit, Option<f64>),
+    /// A kernel's work.
+    Work(Work),
 }
 
 /// The rate of a kernel's work, in its unit.
@@ -40,11 +40,7 @@ impl Quantity {
     pub(super) fn of<B>(document: &Document<B>, case: &Case<B>) -> Self {
         match case.direction {
             Direction::Load | Direction::CoreToCore | Direction::CoreToGpu => Self::Access,
-            Direction::Kernel => {
-                let work = document.kernels.iter().find_map(|kernel| work_of(kernel, case.group.as_deref()?));
-                work.unwrap_or(Self::Work(WorkUnit::Byte, None))
-            }
-            _ => Self::Bytes,
+            _ => Work::of(document, case).map_or(Self::Bytes, Self::Work),
         }
     }
 
@@ -53,21 +49,26 @@ impl Quantity {
         match self {
             Self::Bytes => "bandwidth",
             Self::Access => "latency",
-            Self::Work(WorkUnit::Flop, _) => "flop rate",
-            Self::Work(WorkUnit::Byte, _) => "kernel bandwidth",
-            Self::Work(WorkUnit::Key, _) => "key rate",
-            Self::Work(WorkUnit::Newer, _) => "work rate",
+            Self::Work(work) => match work.unit {
+                WorkUnit::Flop => "flop rate",
+                WorkUnit::Byte => "kernel bandwidth",
+                WorkUnit::Key => "key rate",
+                WorkUnit::Newer => "work rate",
+            },
         }
     }
 
     /// Its unit there.
     pub(super) fn unit(self) -> &'static str {
         match self {
-            Self::Bytes | Self::Work(WorkUnit::Byte, _) => "B/s",
+            Self::Bytes => "B/s",
             Self::Access => "ns",
-            Self::Work(WorkUnit::Flop, _) => "FLOP/s",
-            Self::Work(WorkUnit::Key, _) => "keys/s",
-            Self::Work(WorkUnit::Newer, _) => "1/s",
+            Self::Work(work) => match work.unit {
+                WorkUnit::Byte => "B/s",
+                WorkUnit::Flop => "FLOP/s",
+                WorkUnit::Key => "keys/s",
+                WorkUnit::Newer => "1/s",
+            },
         }
     }
 
@@ -75,17 +76,21 @@ impl Quantity {
     fn rate(self, row: &Row) -> Option<f64> {
         match self {
             Self::Access => None,
-            Self::Bytes | Self::Work(_, None) => row.median_bytes_per_s,
-            Self::Work(_, Some(amount)) => row.median_ns.map(|ns| amount / ns * 1e9),
+            Self::Bytes => row.median_bytes_per_s,
+            Self::Work(work) => row.median_ns.map(|ns| work.per_s(ns)),
         }
     }
 
     /// A row's figures: the rate of the median block, and the median time of a round. Copies up to 64 KiB are
-    /// judged by their time, as comparisons judge them.
+    /// judged by their time, and kernels by their work, as comparisons judge them.
     pub(super) fn figures(self, row: &Row) -> Vec<Estimate> {
-        let by_time = self == Self::Access || Unit::of(row.bytes) == Unit::Ns;
+        let by_time = match self {
+            Self::Access => true,
+            Self::Bytes => Unit::of(row.bytes) == Unit::Ns,
+            Self::Work(_) => false,
+        };
         let rate_measure = match self {
-            Self::Work(unit, _) => work_rate(unit),
+            Self::Work(work) => work_rate(work.unit),
             Self::Bytes | Self::Access => RATE,
         };
         let time = row.median_ns.map(|value| Estimate {
@@ -110,20 +115,9 @@ impl Quantity {
         match self {
             Self::Access => format!("{:.1} ns", row.median_ns.unwrap_or_default()),
             Self::Bytes => format!("{rate:.3} GB/s, median round {time:.3} µs"),
-            Self::Work(unit, _) => format!("{rate:.3} {}, median round {time:.3} µs", unit.giga()),
+            Self::Work(work) => format!("{rate:.3} {}, median round {time:.3} µs", work.unit.giga()),
         }
     }
-}
-
-/// The work of a round of a kernel's case, where the group is one of its.
-fn work_of(kernel: &KernelFigures, group: &str) -> Option<Quantity> {
-    let rest = group.strip_prefix(&kernel.name)?;
-    let runs = match rest {
-        RESIDENT => 1.0,
-        _ if rest.is_empty() || rest.starts_with(',') => f64::from(kernel.iterations),
-        _ => return None,
-    };
-    Some(Quantity::Work(kernel.unit, Some(kernel.amount * runs)))
 }
 
 /// The metrics of every quantity; those without a sample are not written.

@@ -12,6 +12,7 @@ use analysis::history::{LevelChange, history};
 use analysis::judge::ChangeVerdict;
 use analysis::run::Run;
 use report::document::Tool;
+use report::kernels::WorkUnit;
 use report::timestamp::unix_ns;
 use stats::interval::range;
 
@@ -193,6 +194,8 @@ fn draw_series<'s>(
     let (factor, title) = match unit {
         Unit::Ns => (1e3, "µs"),
         Unit::BytesPerS => (1e9, "GB/s"),
+        Unit::FlopPerS => (1e9, WorkUnit::Flop.giga()),
+        Unit::KeysPerS => (1e9, WorkUnit::Key.giga()),
         Unit::S => (1.0, "s"),
         Unit::More | Unit::Less => (1.0, ""),
     };

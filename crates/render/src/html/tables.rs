@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use analysis::figure::{Figure, status_word};
 use analysis::words::lanes;
 use report::Document;
+use report::kernels::Work;
 use report::result::{NodePages, PlacementSeen};
 use report::row::Row as FigureRow;
 use stats::units::counted;
@@ -90,7 +91,8 @@ fn placement(document: &Document, page: &mut HtmlPage) {
 /// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any test names them.
 fn blocks(document: &Document, page: &mut HtmlPage) {
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
-    let figures = results.filter_map(|(case, result)| Some((case, result, Figure::of(case, result).ok()?)));
+    let figures = results
+        .filter_map(|(case, result)| Some((case, result, Figure::of(case, result, Work::of(document, case)).ok()?)));
     let several: Vec<_> = figures.filter(|(.., figure)| figure.blocks.len() > 1).collect();
     if several.is_empty() {
         return;

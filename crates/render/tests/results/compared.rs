@@ -4,14 +4,21 @@ use std::slice::from_ref;
 
 use analysis::compare::{NotCompared, Thresholds, compare};
 use analysis::comparison::{Comparison, Counts};
+use analysis::figure::Unit;
 use analysis::judge::{Basis, ChangeVerdict};
+use analysis::kernels::kernels;
+use analysis::node_run::of_document;
 use analysis::reference_answer::gathered;
 use analysis::run::{NoRun, Run};
 use render::compared::{markdown, table};
-use report::Document;
+use report::case::Order;
 use report::document::{PlatformKind, Status, Tool};
+use report::kernels::{COPIES, KernelFigures, WorkUnit};
+use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::result::Outcome;
 use report::settings::Direction;
+use report::{Document, Known, SavedDocument};
+use stats::IdSet;
 
 use crate::made::{Done, between_gpus, document};
 
@@ -208,5 +215,80 @@ fn every_copy_between_gpus_is_compared_with_itself() -> Done {
         .filter(|device| !device.contains("with"))
         .collect();
     assert_eq!(devices, ["0000:00:00.0", "0000:01:00.0"]);
+    Ok(())
+}
+
+#[test]
+fn a_kernel_is_compared_and_set_beside_other_nodes_by_its_work_a_second_as_the_screen_shows_it() -> Done {
+    let document = Document::from_json(include_bytes!("../../../../docs/gallery/kernels.json"))?;
+    let comparison = compared(from_ref(&document), from_ref(&document), false)?;
+    let of_node: Vec<_> = of_document(&document).into_iter().flat_map(|run| run.points).collect();
+
+    for kernel in &document.kernels {
+        let unit = match kernel.unit {
+            WorkUnit::Flop => Unit::FlopPerS,
+            WorkUnit::Key => Unit::KeysPerS,
+            _ => Unit::BytesPerS,
+        };
+        let shown = kernel.places[0].per_s;
+        let is_shown = |value: f64| (value / shown - 1.0).abs() < 1e-12;
+        let ending = format!("/{}", kernel.name);
+        let compared = comparison.cases.iter().find(|case| case.key.case.ends_with(&ending)).ok_or("no case")?;
+        assert!((compared.unit, is_shown(compared.base)) == (unit, true), "{}: {compared:?}, {shown}", kernel.name);
+        let point = of_node.iter().find(|point| point.column == kernel.name);
+        let point = point.ok_or("no figure of the node")?;
+        assert!((point.unit, is_shown(point.value)) == (unit, true), "{}: {point:?}, {shown}", kernel.name);
+    }
+    let said = table(&comparison, 100, false, false);
+    assert!(said.contains("27360 GFLOP/s") && said.contains("2.887 Gkey/s"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_among_nodes() -> Done {
+    let mut document = document(&[24.3e9, 12.3e9], &[Direction::Kernel], 1)?;
+    let case = &mut document.cases[0];
+    (case.order, case.group) = (Order::Simultaneous, Some("sgemm".to_owned()));
+    case.id = format!("simultaneous/pinned/kernel/{}/sgemm", case.bytes);
+    document.rows = report::rows::rows(&document);
+    let ranks: IdSet = (0..2).collect();
+    document.matrices = vec![Matrix {
+        title: "cores and memory".to_owned(),
+        compares: Compares::Columns,
+        rows: vec![MatrixRow {
+            name: "node 0".to_owned(),
+            pus: ranks.clone(),
+            memory_node: Some(0),
+            ranks: ranks.clone(),
+            group: Some(COPIES.to_owned()),
+            reason: None,
+            note: None,
+        }],
+        columns: vec![MatrixColumn {
+            name: "node 0".to_owned(),
+            device: document.devices[0].id.clone(),
+            ranks,
+            declared_nodes: Known::value((0..1).collect(), "hwloc"),
+        }],
+    }];
+    document.kernels = vec![KernelFigures {
+        name: "sgemm".to_owned(),
+        unit: WorkUnit::Flop,
+        amount: 1e9,
+        input_bytes: 0,
+        output_bytes: 0,
+        iterations: 1,
+        by: None,
+        places: Vec::new(),
+        losses: Vec::new(),
+    }];
+
+    document.kernels = kernels(&document);
+
+    let of_threads = document.rows.iter().filter_map(|row| row.median_ns).map(|ns| 1e9 / ns * 1e9);
+    let sum: f64 = of_threads.sum();
+    let place = &document.kernels[0].places[0];
+    let point = of_document(&document).into_iter().flat_map(|run| run.points).next().ok_or("no figure")?;
+    assert!((place.per_s / sum - 1.0).abs() < 1e-12 && (point.value / sum - 1.0).abs() < 1e-12, "{place:?} {point:?}");
     Ok(())
 }
