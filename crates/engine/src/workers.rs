@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ranks::{Aborted, Processes, Ranks, Threads};
+use ranks::{Aborted, Processes, Ranks, Threads, VALUES};
 use stats::flag::TimerFacts;
 
 use crate::abandoned::abandon;
@@ -99,9 +99,9 @@ impl Ranks for WatchedGroup {
         self.group.size()
     }
 
-    fn max(&self, value: u64) -> Result<u64, Aborted> {
+    fn max_of_each(&self, values: [u64; VALUES]) -> Result<[u64; VALUES], Aborted> {
         self.waiting.store(true, Ordering::Relaxed);
-        let largest = self.group.max(value);
+        let largest = self.group.max_of_each(values);
         self.waiting.store(false, Ordering::Relaxed);
         largest
     }

@@ -53,6 +53,9 @@ pub use world::{Message, Single, World, WorldError, WorldPlace};
 #[error("another rank gave up, so this one cannot go on with it")]
 pub struct Aborted;
 
+/// How many values a member brings to a round.
+pub const VALUES: usize = 6;
+
 /// One member's view of the group. Every member calls the collective functions in the same order.
 pub trait Ranks {
     /// This member, 0..size.
@@ -61,11 +64,21 @@ pub trait Ranks {
     /// How many members there are.
     fn size(&self) -> usize;
 
+    /// Collective: waits for all members, and gives every one the largest of the first values, of the second ones, and so on.
+    ///
+    /// # Errors
+    /// [`Aborted`] if a member gave up.
+    fn max_of_each(&self, values: [u64; VALUES]) -> Result<[u64; VALUES], Aborted>;
+
     /// Collective: waits for all members, and gives every one the largest of the values.
     ///
     /// # Errors
     /// [`Aborted`] if a member gave up.
-    fn max(&self, value: u64) -> Result<u64, Aborted>;
+    fn max(&self, value: u64) -> Result<u64, Aborted> {
+        let mut values = [0; VALUES];
+        values[0] = value;
+        self.max_of_each(values).map(|largest| largest[0])
+    }
 
     /// Collective: waits for all members.
     ///

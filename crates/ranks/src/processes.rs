@@ -17,7 +17,7 @@ use rustix::thread::futex::{self, Flags, Timespec};
 use crate::liveness::{Liveness, ProcessIdentity};
 use crate::round::{Round, Sleep};
 use crate::shared_memory::{Page, PageError};
-use crate::{Aborted, Ranks};
+use crate::{Aborted, Ranks, VALUES};
 
 /// How long a waiter sleeps before it looks whether the others live.
 const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
@@ -208,8 +208,8 @@ impl Ranks for Processes {
         self.member.page.size()
     }
 
-    fn max(&self, value: u64) -> Result<u64, Aborted> {
-        self.round().max(value, self)
+    fn max_of_each(&self, values: [u64; VALUES]) -> Result<[u64; VALUES], Aborted> {
+        self.round().max_of_each(values, self)
     }
 
     fn arrive(&self) {

@@ -1,4 +1,4 @@
-//! A round of the processes of a node, in which each brings a value and takes the largest: the whole state is one 32-bit word, changed by one compare-and-swap:
+//! A round of the threads or processes of a node, in which each brings a few values and takes the largest of each: the whole state is one 32-bit word, changed by one compare-and-swap:
 //!
 //! ```text
 //! bit 31 somebody gave up │ bits 16..30 number of the round │ bits 0..15 how many wait in it
@@ -9,8 +9,8 @@
 //!
 //! How a member sleeps and wakes the others is its caller's.
 
-use crate::Aborted;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::{Aborted, VALUES};
 
 pub(crate) const ABORTED: u32 = 1 << 31;
 pub(crate) const WAITING: u32 = 0xffff;
@@ -27,8 +27,8 @@ fn next_round(state: u32) -> u32 {
 pub(crate) struct Round<'w> {
     /// The round, how many wait in it, and whether anybody gave up.
     pub state: &'w AtomicU32,
-    /// The largest value so far of the present round, and the result of the one before.
-    pub largest: [&'w AtomicU64; 2],
+    /// The largest values so far of the present round, and the result of the one before.
+    pub largest: [[&'w AtomicU64; VALUES]; 2],
     /// How many members there are.
     pub size: usize,
 }
@@ -43,16 +43,21 @@ pub(crate) trait Sleep {
 }
 
 impl Round<'_> {
-    /// Brings this member's value, and waits for the others.
+    /// Brings this member's values, and waits for the others.
     ///
     /// # Errors
     /// [`Aborted`] if a member gave up before all had come.
-    pub(crate) fn max(&self, value: u64, waits: &impl Sleep) -> Result<u64, Aborted> {
+    pub(crate) fn max_of_each(&self, values: [u64; VALUES], waits: &impl Sleep) -> Result<[u64; VALUES], Aborted> {
         let mut state = self.state.load(Ordering::Acquire);
         // It cannot move on without this member.
         let round = round_of(state);
         let (this, other) = (self.largest[round as usize % 2], self.largest[(round as usize + 1) % 2]);
-        this.fetch_max(value, Ordering::AcqRel);
+        // 0 is there already.
+        for (largest, value) in this.iter().zip(values).filter(|(_, value)| *value > 0) {
+            largest.fetch_max(value, Ordering::AcqRel);
+        }
+        let found = || this.map(|largest| largest.load(Ordering::Acquire));
+
         loop {
             if state & ABORTED != 0 {
                 return Err(Aborted);
@@ -60,13 +65,13 @@ impl Round<'_> {
             let is_last = (state & WAITING) as usize + 1 == self.size;
             if is_last {
                 // The result of the round before: all have read it, or they would not be here.
-                other.store(0, Ordering::Relaxed);
+                other.iter().for_each(|largest| largest.store(0, Ordering::Relaxed));
             }
             let next = if is_last { next_round(state) } else { state + 1 };
             match self.state.compare_exchange(state, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) if is_last => {
                     waits.wake_all();
-                    return Ok(this.load(Ordering::Acquire));
+                    return Ok(found());
                 }
                 Ok(_) => {
                     state = next;
@@ -78,7 +83,7 @@ impl Round<'_> {
         loop {
             // First, because a round that was completed before an abort still counts.
             if round_of(state) != round {
-                return Ok(this.load(Ordering::Acquire));
+                return Ok(found());
             }
             if state & ABORTED != 0 {
                 return Err(Aborted);

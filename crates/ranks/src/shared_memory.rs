@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use rustix::fs::OFlags;
 use sys::shared::Shared;
 
-use crate::stale_files;
+use crate::{VALUES, stale_files};
 
 /// Where the file may lie, best first. /tmp is on a disk at some sites, which slows its making and nothing else.
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
@@ -24,7 +24,7 @@ const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
 const PREFIX: &str = "numabench-page-";
 
 /// Says what the file is and which layout it has; another layout is another number.
-const MARK: u64 = u64::from_le_bytes(*b"nmbnch\0\x01");
+const MARK: u64 = u64::from_le_bytes(*b"nmbnch\0\x02");
 
 /// The state word counts a round's arrivals in 16 bits.
 pub(crate) const MOST_MEMBERS: usize = u16::MAX as usize;
@@ -168,9 +168,9 @@ impl Page {
         self.words.half_word(STATE_AT)
     }
 
-    /// The largest value so far of the present round, and the result of the one before.
-    pub fn largest(&self) -> [&AtomicU64; 2] {
-        [self.words.word(LARGEST_AT), self.words.word(LARGEST_AT + 8)]
+    /// The largest values so far of the present round, and the result of the one before.
+    pub fn largest(&self) -> [[&AtomicU64; VALUES]; 2] {
+        [0, VALUES].map(|first| std::array::from_fn(|at| self.words.word(LARGEST_AT + 8 * (first + at))))
     }
 
     /// Arrivals over all phases.

@@ -1,6 +1,6 @@
 //! A group of one: every wait is over at once.
 
-use crate::{Aborted, Ranks};
+use crate::{Aborted, Ranks, VALUES};
 
 /// The only member of its group.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,8 +15,8 @@ impl Ranks for Solo {
         1
     }
 
-    fn max(&self, value: u64) -> Result<u64, Aborted> {
-        Ok(value)
+    fn max_of_each(&self, values: [u64; VALUES]) -> Result<[u64; VALUES], Aborted> {
+        Ok(values)
     }
 
     fn arrive(&self) {}

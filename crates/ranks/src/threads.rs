@@ -1,27 +1,39 @@
 //! The threads of one process as ranks.
 //!
-//! Waiting is by condition variable, not by spinning: in a run where one rank moves at a time, the others must not
-//! disturb it. The few microseconds a wake-up takes do not matter, because a common start is a deadline on the clock that
-//! is agreed with [`Ranks::max`], not the end of a barrier.
+//! Waiting is sleeping, not spinning: in a run where one rank moves at a time, the others must not disturb it. The few microseconds a
+//! wake-up takes do not matter, because a common start is a deadline on the clock that is agreed with [`Ranks::max`], not the end of a
+//! barrier. What they wait for is a [`Round`]: no lock, so that a thread whose CPU is taken away holds up nobody that has come.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, PoisonError};
-use crate::{Aborted, Ranks};
+use crate::round::{Round, Sleep};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Arc, Futex};
+use crate::{Aborted, Ranks, VALUES};
 
-struct Round {
-    number: u64,
-    waiting: usize,
-    largest: u64,
-    result: u64,
-    aborted: bool,
-}
-
+#[derive(Default)]
 struct Group {
     size: usize,
-    round: Mutex<Round>,
-    changed: Condvar,
+    state: AtomicU32,
+    largest: [[AtomicU64; VALUES]; 2],
+    futex: Futex,
     // Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size.
     arrivals: AtomicU64,
+}
+
+impl Group {
+    fn round(&self) -> Round<'_> {
+        let largest = self.largest.each_ref().map(|values| values.each_ref());
+        Round { state: &self.state, largest, size: self.size }
+    }
+}
+
+impl Sleep for Group {
+    fn sleep_while(&self, state: u32) {
+        self.futex.sleep_while(&self.state, state);
+    }
+
+    fn wake_all(&self) {
+        self.futex.wake_all(&self.state);
+    }
 }
 
 /// One thread of a group of threads.
@@ -33,14 +45,9 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A group of `size` members, one for each thread to take along.
+    /// A group of `size` members, up to 65,535, one for each thread to take along.
     pub fn group(size: usize) -> Vec<Self> {
-        let group = Arc::new(Group {
-            size,
-            round: Mutex::new(Round { number: 0, waiting: 0, largest: 0, result: 0, aborted: false }),
-            changed: Condvar::new(),
-            arrivals: AtomicU64::new(0),
-        });
+        let group = Arc::new(Group { size, ..Group::default() });
         (0..size).map(|rank| Self { rank, group: Arc::clone(&group), phase: AtomicU64::new(0) }).collect()
     }
 }
@@ -54,29 +61,8 @@ impl Ranks for Threads {
         self.group.size
     }
 
-    fn max(&self, value: u64) -> Result<u64, Aborted> {
-        // A panic while holding the lock cannot leave the round half-changed (no call in here panics), so a poisoned lock
-        // is used as it is.
-        let mut round = self.group.round.lock().unwrap_or_else(PoisonError::into_inner);
-        if round.aborted {
-            return Err(Aborted);
-        }
-        let number = round.number;
-        round.largest = round.largest.max(value);
-        round.waiting += 1;
-        if round.waiting == self.group.size {
-            round.result = round.largest;
-            round.number += 1;
-            round.waiting = 0;
-            round.largest = 0;
-            self.group.changed.notify_all();
-            return Ok(round.result);
-        }
-        while round.number == number && !round.aborted {
-            round = self.group.changed.wait(round).unwrap_or_else(PoisonError::into_inner);
-        }
-        // A round that was completed before the abort still counts.
-        if round.number == number { Err(Aborted) } else { Ok(round.result) }
+    fn max_of_each(&self, values: [u64; VALUES]) -> Result<[u64; VALUES], Aborted> {
+        self.group.round().max_of_each(values, &*self.group)
     }
 
     fn arrive(&self) {
@@ -90,8 +76,6 @@ impl Ranks for Threads {
     }
 
     fn abort(&self) {
-        let mut round = self.group.round.lock().unwrap_or_else(PoisonError::into_inner);
-        round.aborted = true;
-        self.group.changed.notify_all();
+        self.group.round().abort(&*self.group);
     }
 }

@@ -33,4 +33,4 @@ mod models;
 pub use around::{
     Bound, DeviceId, Failure, PageCheck, Platform, Stage, case, clock, ending, exit, fault, memory, results,
 };
-pub use ranks::{Aborted, Ranks};
+pub use ranks::{Aborted, Ranks, VALUES};

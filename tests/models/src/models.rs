@@ -2,8 +2,8 @@
 
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::RandomScheduler;
+use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::{Config, MaxSteps, Runner, thread};
 use std::time::Duration;
 
@@ -12,10 +12,11 @@ use crate::case::GpuThreadAt;
 use crate::fault::ExchangeFault;
 use crate::gpu_thread::GpuThread;
 use crate::round::{Round, Sleep};
+use crate::sync::Futex;
 use crate::threads::Threads;
 use crate::tickets::Tickets;
 use crate::watchdog::Watchdog;
-use crate::{Aborted, Ranks};
+use crate::{Aborted, Ranks, VALUES};
 
 /// Tries a model in so many orders of steps, the same ones in every run.
 fn tried(orders: usize, model: impl Fn() + Send + Sync + 'static) {
@@ -30,22 +31,27 @@ const SIZE: usize = 3;
 const ROUNDS: u64 = 3;
 
 /// What a member brings to a round, less in each: what is left of an earlier one would be the largest. And the largest that all bring.
-fn value(rank: usize, round: u64) -> u64 {
-    1000 * (ROUNDS - round) + 7 * (rank as u64 + round) % 11
+fn values(rank: usize, round: u64) -> [u64; VALUES] {
+    std::array::from_fn(|at| 1000 * (ROUNDS - round) + (7 * (rank + at) as u64 + round) % 11)
 }
 
-fn largest(round: u64) -> u64 {
-    (0..SIZE).map(|rank| value(rank, round)).max().unwrap_or(0)
+fn largest(round: u64) -> [u64; VALUES] {
+    std::array::from_fn(|at| (0..SIZE).map(|rank| values(rank, round)[at]).max().unwrap_or(0))
 }
 
 /// The rounds of one member, which gives up before `gives_up`; how many it took part in.
-fn rounds(rank: usize, gives_up: u64, max: impl Fn(u64) -> Result<u64, Aborted>, abort: impl Fn()) -> u64 {
+fn rounds(
+    rank: usize,
+    gives_up: u64,
+    max: impl Fn([u64; VALUES]) -> Result<[u64; VALUES], Aborted>,
+    abort: impl Fn(),
+) -> u64 {
     for round in 0..ROUNDS {
         if round == gives_up {
             abort();
             return round;
         }
-        match max(value(rank, round)) {
+        match max(values(rank, round)) {
             Ok(found) => assert_eq!(found, largest(round), "rank {rank}, round {round}"),
             Err(Aborted) => return round,
         }
@@ -70,7 +76,7 @@ fn threads_agree_on_each_round_and_on_where_one_gave_up() {
         let gives_up = when();
         let members = Threads::group(SIZE).into_iter().map(|member| {
             let last = if member.rank() == 0 { gives_up } else { u64::MAX };
-            thread::spawn(move || rounds(member.rank(), last, |value| member.max(value), || member.abort()))
+            thread::spawn(move || rounds(member.rank(), last, |values| member.max_of_each(values), || member.abort()))
         });
         let members: Vec<_> = members.collect();
         let done: Vec<u64> = members.into_iter().map(|member| member.join().expect("no panic")).collect();
@@ -78,48 +84,39 @@ fn threads_agree_on_each_round_and_on_where_one_gave_up() {
     });
 }
 
-/// The words of a page, and the kernel's futex over the first: the look at the state and the sleep are one step to whoever wakes.
+/// The words of a page.
+#[derive(Default)]
 struct Page {
     state: AtomicU32,
-    largest: [AtomicU64; 2],
-    queue: Mutex<()>,
-    woken: Condvar,
+    largest: [[AtomicU64; VALUES]; 2],
+    futex: Futex,
 }
 
 impl Page {
-    fn new() -> Arc<Self> {
-        let largest = [AtomicU64::new(0), AtomicU64::new(0)];
-        Arc::new(Self { state: AtomicU32::new(0), largest, queue: Mutex::new(()), woken: Condvar::new() })
-    }
-
     fn round(&self) -> Round<'_> {
-        Round { state: &self.state, largest: self.largest.each_ref(), size: SIZE }
+        Round { state: &self.state, largest: self.largest.each_ref().map(|values| values.each_ref()), size: SIZE }
     }
 }
 
 impl Sleep for Page {
     fn sleep_while(&self, state: u32) {
-        let queue = self.queue.lock().expect("no panic");
-        if self.state.load(Ordering::SeqCst) == state {
-            drop(self.woken.wait(queue).expect("no panic"));
-        }
+        self.futex.sleep_while(&self.state, state);
     }
 
     fn wake_all(&self) {
-        let _queue = self.queue.lock().expect("no panic");
-        self.woken.notify_all();
+        self.futex.wake_all(&self.state);
     }
 }
 
 #[test]
 fn processes_agree_on_each_round_and_on_where_one_gave_up() {
     tried(4000, || {
-        let (page, gives_up) = (Page::new(), when());
+        let (page, gives_up) = (Arc::new(Page::default()), when());
         let members = (0..SIZE).map(|rank| {
             let (page, last) = (Arc::clone(&page), if rank == 0 { gives_up } else { u64::MAX });
             thread::spawn(move || {
                 let words = page.round();
-                rounds(rank, last, |value| words.max(value, &*page), || words.abort(&*page))
+                rounds(rank, last, |values| words.max_of_each(values, &*page), || words.abort(&*page))
             })
         });
         let members: Vec<_> = members.collect();

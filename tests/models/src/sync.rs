@@ -3,6 +3,31 @@
 pub use shuttle::sync::{Arc, Condvar, Mutex, atomic};
 pub use std::sync::PoisonError;
 
+use self::atomic::{AtomicU32, Ordering};
+
+/// The kernel's futex: the look at the word and the sleep are one step to whoever wakes.
+#[derive(Default)]
+pub struct Futex {
+    queue: Mutex<()>,
+    woken: Condvar,
+}
+
+impl Futex {
+    /// Sleeps while the word has this value.
+    pub fn sleep_while(&self, word: &AtomicU32, value: u32) {
+        let queue = self.queue.lock().expect("no panic");
+        if word.load(Ordering::SeqCst) == value {
+            drop(self.woken.wait(queue).expect("no panic"));
+        }
+    }
+
+    /// Wakes all that sleep.
+    pub fn wake_all(&self, _: &AtomicU32) {
+        let _queue = self.queue.lock().expect("no panic");
+        self.woken.notify_all();
+    }
+}
+
 /// Channels.
 pub mod mpsc {
     use std::time::Duration;
