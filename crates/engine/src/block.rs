@@ -132,9 +132,8 @@ impl Rank {
                 Err(trouble.clone())
             }
         };
-        let anyone_failed = group.max(u64::from(member && timed.is_err()))? > 0;
         let timeline = turn.as_ref().ok().filter(|_| timed.is_ok()).map(|turn| &*turn.timeline);
-        let window = self.window(timeline, others)?;
+        let (window, anyone_failed) = self.window(timeline, others, member && timed.is_err())?;
         let outcome = match (turn, timed) {
             (Ok(turn), Ok(())) if !anyone_failed => turn.conclude(&window, others.then_some(&window)),
             (_, Err(trouble)) | (Err(trouble), _) => Err(trouble),
@@ -145,18 +144,32 @@ impl Rank {
         Ok((outcome, interrupted))
     }
 
-    /// Collective: the common window of all ranks that measured; `others`: they are several. A minimum is the complement of a maximum.
-    fn window(&self, timeline: Option<&Timeline>, others: bool) -> Result<Window, Aborted> {
-        let largest = |value: Option<u64>| self.group.max(value.unwrap_or(0));
-        let smallest = |value: Option<u64>| Ok(u64::MAX - self.group.max(value.map_or(0, |v| u64::MAX - v))?);
-        let start = timeline.map(|timeline| timeline.start_ns);
-        Ok(Window {
-            latest_start_ns: largest(start)?,
-            counts_from_ns: largest(timeline.map(|timeline| timeline.counts_from_ns(others)))?,
-            earliest_end_ns: smallest(timeline.map(Timeline::end_ns))?,
-            earliest_start_ns: smallest(start)?,
-            latest_needed_ns: largest(timeline.map(Timeline::needed_ns))?,
-        })
+    /// Collective: the common window of all ranks that measured, and whether any failed; `others`: they are several. All in one round, because each wakes
+    /// all threads of a node.
+    fn window(&self, timeline: Option<&Timeline>, others: bool, failed: bool) -> Result<(Window, bool), Aborted> {
+        // A minimum is the complement of a maximum.
+        let largest = |of: fn(&Timeline) -> u64| timeline.map_or(0, of);
+        let smallest = |of: fn(&Timeline) -> u64| timeline.map_or(0, |timeline| u64::MAX - of(timeline));
+        let start = |timeline: &Timeline| timeline.start_ns;
+        let counts_from = timeline.map_or(0, |timeline| timeline.counts_from_ns(others));
+        let own = [
+            u64::from(failed),
+            largest(start),
+            counts_from,
+            largest(Timeline::needed_ns),
+            smallest(Timeline::end_ns),
+            smallest(start),
+        ];
+
+        let [failed, latest_start_ns, counts_from_ns, latest_needed_ns, end, start] = self.group.max_of_each(own)?;
+        let window = Window {
+            latest_start_ns,
+            counts_from_ns,
+            earliest_end_ns: u64::MAX - end,
+            earliest_start_ns: u64::MAX - start,
+            latest_needed_ns,
+        };
+        Ok((window, failed > 0))
     }
 
     /// Whether a block of this work needs no round before it that does not count, once there was one: laying out leaves nothing that a round would pay for, and a round is a block by itself.
@@ -214,7 +227,11 @@ impl<'a> Warming<'a> {
         if rank.config.verify {
             clock::timed(&mut spent.lay_out_ns, || work.lay_out())?;
         }
-        let latest = match earlier.filter(|round_ns| rank.needs_none_before(&*work, *round_ns)) {
+        // Among others the first round of the block does not count either; by the host's clock it costs what any other does.
+        let is_known = shared && pace.among_others_ns.is_some() && matches!(rank.config.amount, Amount::Adaptive(_));
+        let first_is_left_out = is_known && work.timing() == Timing::Host && !work.tells_host_time();
+        let is_warm = |round_ns: &f64| first_is_left_out || rank.needs_none_before(&*work, *round_ns);
+        let latest = match earlier.filter(is_warm) {
             Some(round_ns) => round_ns,
             None => {
                 let rounds = || (1..before).try_fold(timed_round(&mut *work)?, |_, _| timed_round(&mut *work));

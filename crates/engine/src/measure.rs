@@ -62,8 +62,11 @@ pub(crate) enum Company {
 pub(crate) struct Effort {
     /// The clock.
     pub timing: Timing,
-    /// Marks at least.
+    /// Marks that are enough.
     pub marks: usize,
+    /// A rank among others has done its part after this long too, with [`SHARED_MARKS`]: one that is slower than it was keeps all others at work. `None`: after its
+    /// marks alone.
+    pub enough_ns: Option<f64>,
     /// Rounds that end with one mark.
     pub rounds: u32,
     /// How many marks are queued ahead.
@@ -88,8 +91,18 @@ impl Effort {
         let enough = (lasting / lasts).ceil() as usize;
         let marks = fixed.unwrap_or(enough).max(least);
         let most = if timing == Timing::Device { FIXED_ROUNDS } else { HOST_ROUNDS };
+        let enough_ns = match company {
+            Company::Ranks { lasting_ns } if fixed.is_none() => Some(lasting_ns),
+            _ => None,
+        };
         let ahead = (AHEAD_NS / lasts).ceil().clamp(2.0, f64::from(QUEUE_ROUNDS / rounds)) as usize;
-        Self { timing, marks: marks.clamp(1, most), rounds, ahead }
+        Self { timing, marks: marks.clamp(1, most), enough_ns, rounds, ahead }
+    }
+
+    /// Whether a rank has done its part with so many marks, so long after its start.
+    fn is_done(&self, marks: usize, elapsed_ns: u64) -> bool {
+        let in_time = |enough_ns| elapsed_ns as f64 >= enough_ns && marks >= SHARED_MARKS;
+        marks >= self.marks || self.enough_ns.is_some_and(in_time)
     }
 
     /// Whether one round of `round_ns` is a block by itself.
@@ -179,12 +192,14 @@ fn host_timed(
     timeline.start_ns = start;
     loop {
         work.round()?;
-        ends.push((clock::now_ns() - start) as f64);
-        if ends.len() < effort.marks && !interrupted.load(Ordering::Relaxed) {
-            continue;
-        }
-        if ends.len() >= effort.marks {
+        let elapsed_ns = clock::now_ns() - start;
+        ends.push(elapsed_ns as f64);
+        if !part.done && effort.is_done(ends.len(), elapsed_ns) {
+            timeline.needed = ends.len();
             part.done();
+        }
+        if !part.done && !interrupted.load(Ordering::Relaxed) {
+            continue;
         }
         if group.all_arrived() || ends.len() >= most || interrupted.load(Ordering::Relaxed) {
             break;
@@ -213,7 +228,8 @@ fn device_timed(
     work.release()?;
     loop {
         let ended = work.ended()?;
-        if ended >= effort.marks {
+        if !part.done && effort.is_done(ended, clock::now_ns().saturating_sub(timeline.start_ns)) {
+            timeline.needed = ended.min(effort.marks);
             part.done();
         }
         if (part.done && group.all_arrived()) || queued >= most || interrupted.load(Ordering::Relaxed) {
@@ -260,6 +276,15 @@ mod tests {
         assert_eq!(Effort::new(Timing::Host, 3_700_000.0, Company::None, None).marks, 2);
         let longer = Company::Ranks { lasting_ns: LONGEST_SHARED_NS };
         assert_eq!(Effort::new(Timing::Host, 2_000_000.0, longer, None).marks, 25);
+    }
+
+    #[test]
+    fn a_rank_among_others_that_is_slower_than_it_was_ends_its_part_in_time_with_three_rounds() {
+        let effort = Effort::new(Timing::Host, 1e6, SHARED, None);
+        assert_eq!((effort.marks, effort.is_done(19, 19_000_000), effort.is_done(20, 19_500_000)), (20, false, true));
+        assert!(effort.is_done(3, SHARED_NS as u64) && !effort.is_done(2, 2 * SHARED_NS as u64));
+        let asked = Effort::new(Timing::Host, 1e6, SHARED, Some(20));
+        assert!(!asked.is_done(19, 10 * SHARED_NS as u64), "what the user asked for is done");
     }
 
     #[test]
