@@ -94,6 +94,12 @@ impl Site for ThreadSite {
         Ok(fresh)
     }
 
+    /// One memory after the other serves all kernels.
+    fn serves(&self, setup: usize, allocation: u32) -> bool {
+        let node = self.suite.cases.get(setup).map(|case| case.node);
+        self.held.as_ref().is_some_and(|held| (Some(held.node), held.allocation) == (node, allocation))
+    }
+
     fn look(&mut self, how: PageCheck) -> Result<ObservedPlacement, Failure> {
         let mut seen = ObservedPlacement::thread()?;
         if let Some(held) = &self.held {
