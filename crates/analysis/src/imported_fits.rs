@@ -16,8 +16,8 @@ use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use crate::reference_fits::MARGIN;
 
-/// bandwidthTest's own size: the rate of pinned copies of this size is within two per cent of the link's.
-const LARGE: u64 = 32 << 20;
+/// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of this size is within two per cent of the link's.
+const LARGE: u64 = 32_000_000;
 
 /// What a case measured, in the words of reference figures.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,9 @@ struct Way {
 pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAnswer {
     let models = models(document);
     let model = match &models[..] {
+        [] if document.cases.iter().any(|case| case.id.starts_with("STREAM/")) => {
+            return ModelAnswer::unknown("STREAM's output names no CPU; `numabench reference` lists triads of some");
+        }
         [] => return ModelAnswer::unknown("the output names no GPU"),
         [model] => model,
         several => {
@@ -278,15 +281,18 @@ mod tests {
         P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | far | 3.7-3.8 GB/s | 15.8 | report | - | a | 2026 | b\n\
         MI210 | PCIe 4 x16 | pinned | h2d | ce | - | - | 28-28 GB/s | 31.5 | report | - | a | 2026 | b\n";
 
-    fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-        let about = About {
+    fn about() -> About {
+        About {
             tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
             argv: Vec::new(),
             started_at: ("2026-11-22T14:01:28Z".to_owned(), "a test".to_owned()),
             host: None,
-        };
+        }
+    }
+
+    fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
-        let document = import(program, &[output], about).map_err(|(name, error)| format!("{name}: {error}"))?;
+        let document = import(program, &[output], about()).map_err(|(name, error)| format!("{name}: {error}"))?;
         Ok(sentences(vec![answer(&document, &parse(FIGURES)?)]))
     }
 
@@ -317,7 +323,8 @@ mod tests {
         assert!(unknown[0].starts_with("No figure known to hold these against: "), "{unknown:?}");
         let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
         let nameless = answer_to(Program::Stream, stream)?;
-        assert_eq!(nameless, ["No figure known to hold these against: the output names no GPU."]);
+        let why = "STREAM's output names no CPU; `numabench reference` lists triads of some";
+        assert_eq!(nameless, [format!("No figure known to hold these against: {why}.")]);
         Ok(())
     }
 
@@ -332,6 +339,23 @@ mod tests {
             assert!(about(&format!("NVIDIA {other}")).starts_with("No figure known"), "{other}");
         }
         assert!(about("NVIDIA H200").starts_with("Normal for"));
+        Ok(())
+    }
+
+    #[test]
+    fn bandwidth_test_is_held_at_its_own_size_in_its_earlier_and_its_later_versions() -> Outcome {
+        let text = |size: u32, unit: &str, rate: &str| {
+            format!(
+                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: NVIDIA H200\n Quick Mode\n\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth({unit})\n   {size}\t\t\t{rate}\n\nResult = PASS\n"
+            )
+        };
+        let figures = FIGURES.replace("512MiB", "-");
+        for text in [text(33_554_432, "MB/s", "52800.0"), text(32_000_000, "GB/s", "55.3")] {
+            let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
+            let document = import(Program::BandwidthTest, &[output], about()).map_err(|(_, error)| error)?;
+            let said = answer(&document, &parse(&figures)?);
+            assert!(said.text.starts_with("Normal for NVIDIA H200"), "{}: {text}", said.text);
+        }
         Ok(())
     }
 
