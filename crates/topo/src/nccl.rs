@@ -8,6 +8,7 @@
 //! Left out on purpose: what NCCL reads on the machine itself (a CPU's vendor and PUs, NVLinks, devices' numbers), and every device of which it is not known what is near: it is
 //! named, and NCCL then goes by what the machine shows of it.
 
+mod links;
 mod tree;
 mod write;
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use stats::{IdSet, PciAddress};
 
 use super::NcclDevice;
-use super::write::rate;
+use super::links::rate;
 use crate::interconnect::PciBridge;
 use crate::model::Link;
 use crate::pci_path::PciLevel;
@@ -16,7 +16,7 @@ use crate::survey::Survey;
 
 /// The devices under NUMA nodes.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct NcclTree {
     /// By the node's number.
     pub(super) cpus: BTreeMap<u32, Vec<Branch>>,
 }
@@ -64,7 +64,7 @@ impl Branch {
     }
 }
 
-impl Tree {
+impl NcclTree {
     /// Whether there is a switch.
     pub(super) fn has_switch(&self) -> bool {
         self.cpus.values().flatten().any(|branch| matches!(branch, Branch::Switch(_)))
@@ -109,7 +109,7 @@ pub(super) fn tree(
     devices: Vec<NcclDevice>,
     groups: &[Vec<PciAddress>],
     remarks: &mut Vec<String>,
-) -> Tree {
+) -> NcclTree {
     let shown = |one: usize, other: usize| survey.interconnect.between(one, other)?.pci;
     let has_switch = |device: &NcclDevice| {
         (0..survey.interconnect.devices.len())
@@ -126,7 +126,7 @@ pub(super) fn tree(
             (shown, measured) => shown.or(measured),
         }
     };
-    let mut tree = Tree::default();
+    let mut tree = NcclTree::default();
     for members in joined(devices, |one, other| level(one, other).is_some_and(|level| level <= PciLevel::Pxb)) {
         match node_of(&members) {
             Ok(node) => {

@@ -8,20 +8,13 @@ use std::fmt::Write;
 
 use stats::PciAddress;
 
-use super::tree::{Branch, Switch, Tree};
-use crate::model::{Link, TopologySource};
+use super::links::attributes;
+use super::tree::{Branch, NcclTree, Switch};
+use crate::model::TopologySource;
 use crate::survey::Survey;
 
-/// Lanes x generations that a link of one rate can have, the widest first.
-const WIDTHS: [u8; 5] = [16, 8, 4, 2, 1];
-/// What a lane of each generation carries, MB/s, as hwloc computes it: the transfer rate less the line coding.
-const LANE_MBYTES_PER_S: [f64; 6] = [250.0, 500.0, 984.615, 1969.231, 3938.462, 7876.923];
-/// How NCCL writes each generation's transfer rate (`kvDictPciGen` in its `src/graph/topo.cc`).
-const SPEEDS: [&str; 6] =
-    ["2.5 GT/s PCIe", "5.0 GT/s PCIe", "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe"];
-
 /// The file; `taken` are addresses that are devices'.
-pub(super) fn xml(survey: &Survey, tree: &Tree, taken: &BTreeSet<PciAddress>, remarks: &[String]) -> String {
+pub(super) fn xml(survey: &Survey, tree: &NcclTree, taken: &BTreeSet<PciAddress>, remarks: &[String]) -> String {
     let mut file = File { text: comment(survey, tree, remarks), free: free_addresses(taken) };
     file.line(0, "<system version=\"1\">");
     for (node, branches) in &tree.cpus {
@@ -68,36 +61,8 @@ fn free_addresses(taken: &BTreeSet<PciAddress>) -> impl Iterator<Item = PciAddre
     (1..=u8::MAX).map(at).filter(|pci| !taken.contains(pci))
 }
 
-/// What is said of a link; nothing where it is not known, so that NCCL asks on its machine.
-fn attributes(link: Option<&Link>) -> String {
-    let known = link.and_then(lanes);
-    known.map_or_else(String::new, |(generation, width)| {
-        format!(" link_speed=\"{}\" link_width=\"{width}\"", SPEEDS[usize::from(generation) - 1])
-    })
-}
-
-/// Generation and lanes of a link; of a rate alone, those that carry it.
-fn lanes(link: &Link) -> Option<(u8, u8)> {
-    if let (Some(generation), Some(width)) = (link.generation, link.width) {
-        return (1..=SPEEDS.len()).contains(&usize::from(generation)).then_some((generation, width));
-    }
-    let mbytes = link.bytes_per_s? as f64 / 1e6;
-    let carries = |(generation, width): &(u8, u8)| {
-        let rate = LANE_MBYTES_PER_S[usize::from(*generation) - 1] * f64::from(*width);
-        (rate / mbytes - 1.0).abs() < 0.01
-    };
-    let all = WIDTHS.into_iter().flat_map(|width| (1..=6).map(move |generation| (generation, width)));
-    all.into_iter().find(carries)
-}
-
-/// What a link carries, to compare links by, MB/s.
-pub(super) fn rate(link: &Link) -> u64 {
-    lanes(link)
-        .map_or(0, |(generation, width)| (LANE_MBYTES_PER_S[usize::from(generation) - 1] * f64::from(width)) as u64)
-}
-
 /// The comment at the head of the file.
-fn comment(survey: &Survey, tree: &Tree, remarks: &[String]) -> String {
+fn comment(survey: &Survey, tree: &NcclTree, remarks: &[String]) -> String {
     let machine = survey.topology.hostname.as_deref().unwrap_or("a machine");
     let source = match &survey.topology.source {
         TopologySource::ThisSystem => String::new(),
