@@ -3,6 +3,7 @@
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
 //! it is said that none is known. The figures of `check --bandwidth` are held against the same ones, by the link that it read too. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
+//! Some 420 lines because the tests hold what is said of whole outputs against the figures beside it.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,9 @@ use crate::reference_fits::MARGIN;
 
 /// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of this size is within two per cent of the link's.
 const LARGE: u64 = 32_000_000;
+
+/// What nvbandwidth copies where its output does not say the size, which those of others whose output never does come near.
+const DEFAULT_SIZE: u64 = 512 << 20;
 
 /// What a case measured, in the words of reference figures.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,8 +246,8 @@ fn best<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &
     let is_time = figures.iter().any(|figure| figure.is_time);
     let has_size = |one: &Reference| {
         let bytes = figures.iter().filter_map(|figure| figure.bytes).max();
-        // A program that does not say its size has its own default, which is large.
-        one.sizes.as_ref().is_none_or(|sizes| bytes.is_none_or(|bytes| sizes.contains(&bytes)))
+        // A program that does not say its size has its own default.
+        one.sizes.as_ref().is_none_or(|sizes| sizes.contains(&bytes.unwrap_or(DEFAULT_SIZE)))
     };
     let fits = own.iter().filter(|one| {
         (&one.what[..], &one.by[..], &one.memory[..]) == (way.what, way.by, way.memory)
@@ -355,6 +359,34 @@ mod tests {
             let document = import(Program::BandwidthTest, &[output], about()).map_err(|(_, error)| error)?;
             let said = answer(&document, &parse(&figures)?);
             assert!(said.text.starts_with("Normal for NVIDIA H200"), "{}: {text}", said.text);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_figure_of_another_size_is_not_taken_for_that_of_a_size_that_is_not_said() -> Outcome {
+        let of = |size: &str, rate: &str| {
+            format!(
+                "A100-SXM4-40GB | PCIe 4 x16 | pinned | h2d | sm | {size} | - | {rate} GB/s | 31.5 | report | - | nvbandwidth | 2025 | b\n"
+            )
+        };
+        let figures = parse(&(of("512MiB..1GiB", "25.1-25.2") + &of("20GiB", "16.5-16.5")))?;
+        let said = |command: &str, rate: &str| -> Result<String, Box<dyn std::error::Error>> {
+            let text = format!(
+                "{command}\nnvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A100-SXM4-40GB (00000000:99:00)\n\nRunning host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     {rate}\n\nSUM host_to_device_memcpy_sm {rate}\n"
+            );
+            let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.into_bytes() };
+            let document = import(Program::Nvbandwidth, &[output], about()).map_err(|(_, error)| error)?;
+            Ok(answer(&document, &figures).text)
+        };
+        for (command, rate, begin) in [
+            ("", "25.13", "Normal"),
+            ("", "16.60", "Low"),
+            ("$ ./nvbandwidth -t host_to_device_memcpy_sm -b 20480", "16.50", "Normal"),
+            ("$ ./nvbandwidth -t 16 --bufferSize 4096", "18.05", "No figure known"),
+        ] {
+            let said = said(command, rate)?;
+            assert!(said.starts_with(begin), "{command} {rate}: {said}");
         }
         Ok(())
     }
