@@ -129,8 +129,6 @@ fn nccl_gets_the_groups(document: &str) -> Done {
     assert_eq!(joined.out.matches("class=\"0x060400\"").count(), 9, "one more than without groups: {}", joined.out);
 
     emitted(&addressed.replace("gpu-pairs", "gpus-but-one"))?.refused(2, &["no two GPUs were found to share"]);
-    let other = run(&["matrix", "--backend", "host", "--size", "64KiB", "--max-time", "1s", "--json"]);
-    emitted(&other.out)?.refused(2, &["it has no measured groups"]);
     Ok(())
 }
 
