@@ -7,10 +7,10 @@
 use report::Document;
 use report::matrix::{Compares, Matrix};
 use report::measured_groups::{GroupedBy, MeasuredGroups};
-use stats::IdSet;
 use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
 use stats::grouping::{GroupingFinding, GroupingRule, LEAST_ITEMS, PairFigures, group};
+use stats::{IdSet, PciAddress};
 
 use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 
@@ -54,6 +54,29 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
         })
     };
     asked().filter_map(found).collect()
+}
+
+/// The GPUs that share their way to the host by measurement, a list a group: those of which each loses bandwidth beside one other.
+///
+/// Groups that only all GPUs together show are left out: what they share (a NUMA node's memory, a package's link) is wider than one GPU's link.
+///
+/// # Errors
+/// In words: the document has no such groups.
+pub fn shared_ways(document: &Document) -> Result<Vec<Vec<PciAddress>>, String> {
+    if document.groups.is_empty() {
+        return Err("it has no measured groups: give a document of topo --measure".to_owned());
+    }
+    let of_pairs = document.groups.iter().find(|groups| groups.by == GroupedBy::GpuPairs);
+    let found = of_pairs.filter(|groups| groups.finding == GroupingFinding::Groups);
+    let found = found.ok_or("no two GPUs were found to share their way to the host (GPUs in pairs)")?;
+
+    let address = |index: u32| {
+        let device = document.devices.iter().find(|device| device.index == index)?;
+        device.pci_address
+    };
+    let addresses = |group: &IdSet| group.iter().map(address).collect::<Option<Vec<PciAddress>>>();
+    let all: Option<Vec<_>> = found.groups.iter().map(addresses).collect();
+    all.ok_or_else(|| "it does not say the PCI address of each GPU".to_owned())
 }
 
 /// In the place of what is declared: nothing is left to decide of an undecided question.

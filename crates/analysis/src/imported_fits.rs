@@ -3,6 +3,7 @@
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
 //! it is said that none is known. The figures of `check --bandwidth` are held against the same ones, by the link that it read too. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
+//! Some 420 lines because the tests hold what is said of whole outputs against the figures beside it.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,11 @@ use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use crate::reference_fits::MARGIN;
 
-/// bandwidthTest's own size: the rate of pinned copies of this size is within two per cent of the link's.
-const LARGE: u64 = 32 << 20;
+/// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of this size is within two per cent of the link's.
+const LARGE: u64 = 32_000_000;
+
+/// What nvbandwidth copies where its output does not say the size, which those of others whose output never does come near.
+const DEFAULT_SIZE: u64 = 512 << 20;
 
 /// What a case measured, in the words of reference figures.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +35,9 @@ struct Way {
 pub fn answer(document: &ImportedDocument, references: &[Reference]) -> ModelAnswer {
     let models = models(document);
     let model = match &models[..] {
+        [] if document.cases.iter().any(|case| case.id.starts_with("STREAM/")) => {
+            return ModelAnswer::unknown("STREAM's output names no CPU; `numabench reference` lists triads of some");
+        }
         [] => return ModelAnswer::unknown("the output names no GPU"),
         [model] => model,
         several => {
@@ -239,8 +246,8 @@ fn best<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &
     let is_time = figures.iter().any(|figure| figure.is_time);
     let has_size = |one: &Reference| {
         let bytes = figures.iter().filter_map(|figure| figure.bytes).max();
-        // A program that does not say its size has its own default, which is large.
-        one.sizes.as_ref().is_none_or(|sizes| bytes.is_none_or(|bytes| sizes.contains(&bytes)))
+        // A program that does not say its size has its own default.
+        one.sizes.as_ref().is_none_or(|sizes| sizes.contains(&bytes.unwrap_or(DEFAULT_SIZE)))
     };
     let fits = own.iter().filter(|one| {
         (&one.what[..], &one.by[..], &one.memory[..]) == (way.what, way.by, way.memory)
@@ -278,15 +285,18 @@ mod tests {
         P100-PCIE-16GB | PCIe 3 x16 | pinned | h2d | ce | - | far | 3.7-3.8 GB/s | 15.8 | report | - | a | 2026 | b\n\
         MI210 | PCIe 4 x16 | pinned | h2d | ce | - | - | 28-28 GB/s | 31.5 | report | - | a | 2026 | b\n";
 
-    fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-        let about = About {
+    fn about() -> About {
+        About {
             tool: Tool { name: "numabench".to_owned(), version: "0".to_owned(), git: None },
             argv: Vec::new(),
             started_at: ("2026-11-22T14:01:28Z".to_owned(), "a test".to_owned()),
             host: None,
-        };
+        }
+    }
+
+    fn answer_to(program: Program, text: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
-        let document = import(program, &[output], about).map_err(|(name, error)| format!("{name}: {error}"))?;
+        let document = import(program, &[output], about()).map_err(|(name, error)| format!("{name}: {error}"))?;
         Ok(sentences(vec![answer(&document, &parse(FIGURES)?)]))
     }
 
@@ -317,7 +327,8 @@ mod tests {
         assert!(unknown[0].starts_with("No figure known to hold these against: "), "{unknown:?}");
         let stream = "Function    Best Rate MB/s  Avg time     Min time     Max time\nCopy:           100000.0     0.1     0.1     0.1\nScale:          100000.0     0.1     0.1     0.1\nAdd:            100000.0     0.1     0.1     0.1\nTriad:          100000.0     0.1     0.1     0.1\n";
         let nameless = answer_to(Program::Stream, stream)?;
-        assert_eq!(nameless, ["No figure known to hold these against: the output names no GPU."]);
+        let why = "STREAM's output names no CPU; `numabench reference` lists triads of some";
+        assert_eq!(nameless, [format!("No figure known to hold these against: {why}.")]);
         Ok(())
     }
 
@@ -332,6 +343,51 @@ mod tests {
             assert!(about(&format!("NVIDIA {other}")).starts_with("No figure known"), "{other}");
         }
         assert!(about("NVIDIA H200").starts_with("Normal for"));
+        Ok(())
+    }
+
+    #[test]
+    fn bandwidth_test_is_held_at_its_own_size_in_its_earlier_and_its_later_versions() -> Outcome {
+        let text = |size: u32, unit: &str, rate: &str| {
+            format!(
+                "[CUDA Bandwidth Test] - Starting...\nRunning on...\n\n Device 0: NVIDIA H200\n Quick Mode\n\n Host to Device Bandwidth, 1 Device(s)\n PINNED Memory Transfers\n   Transfer Size (Bytes)\tBandwidth({unit})\n   {size}\t\t\t{rate}\n\nResult = PASS\n"
+            )
+        };
+        let figures = FIGURES.replace("512MiB", "-");
+        for text in [text(33_554_432, "MB/s", "52800.0"), text(32_000_000, "GB/s", "55.3")] {
+            let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.as_bytes().to_vec() };
+            let document = import(Program::BandwidthTest, &[output], about()).map_err(|(_, error)| error)?;
+            let said = answer(&document, &parse(&figures)?);
+            assert!(said.text.starts_with("Normal for NVIDIA H200"), "{}: {text}", said.text);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_figure_of_another_size_is_not_taken_for_that_of_a_size_that_is_not_said() -> Outcome {
+        let of = |size: &str, rate: &str| {
+            format!(
+                "A100-SXM4-40GB | PCIe 4 x16 | pinned | h2d | sm | {size} | - | {rate} GB/s | 31.5 | report | - | nvbandwidth | 2025 | b\n"
+            )
+        };
+        let figures = parse(&(of("512MiB..1GiB", "25.1-25.2") + &of("20GiB", "16.5-16.5")))?;
+        let said = |command: &str, rate: &str| -> Result<String, Box<dyn std::error::Error>> {
+            let text = format!(
+                "{command}\nnvbandwidth Version: v0.8\n\nDevice 0: NVIDIA A100-SXM4-40GB (00000000:99:00)\n\nRunning host_to_device_memcpy_sm.\nmemcpy SM CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     {rate}\n\nSUM host_to_device_memcpy_sm {rate}\n"
+            );
+            let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.into_bytes() };
+            let document = import(Program::Nvbandwidth, &[output], about()).map_err(|(_, error)| error)?;
+            Ok(answer(&document, &figures).text)
+        };
+        for (command, rate, begin) in [
+            ("", "25.13", "Normal"),
+            ("", "16.60", "Low"),
+            ("$ ./nvbandwidth -t host_to_device_memcpy_sm -b 20480", "16.50", "Normal"),
+            ("$ ./nvbandwidth -t 16 --bufferSize 4096", "18.05", "No figure known"),
+        ] {
+            let said = said(command, rate)?;
+            assert!(said.starts_with(begin), "{command} {rate}: {said}");
+        }
         Ok(())
     }
 

@@ -15,15 +15,15 @@ pub const COMMITTED: &str = include_str!("../reference/figures.txt");
 /// A figure of others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// The GPU's name as the driver gives it, without the vendor's.
+    /// The GPU's name as the driver gives it, without the vendor's; the CPU and its memory for what CPUs alone do.
     pub gpu: String,
     /// What the bytes go over; `None` where that does not matter, or is not told.
     pub link: Option<String>,
-    /// The kind of memory: `pinned`, `pageable`, `device`.
+    /// The kind of memory: `pinned`, `pageable`, `device`; `host` for what CPUs alone do.
     pub memory: String,
-    /// What was measured: `h2d`, `d2h`, `roundtrip`, `bidir`, `local`, `peer`, `load`.
+    /// What was measured: `h2d`, `d2h`, `roundtrip`, `bidir`, `local`, `peer`, `load`, `triad`.
     pub what: String,
-    /// What moved the bytes: `ce` or `sm`.
+    /// What moved the bytes: `ce`, `sm` or `cpu`.
     pub by: String,
     /// The sizes of one copy, bytes; `None` where the source does not tell.
     pub sizes: Option<RangeInclusive<u64>>,
@@ -114,9 +114,12 @@ fn reference_of_line(line: &str) -> Result<Reference, String> {
         let is_known = allowed.contains(&value);
         is_known.then_some(()).ok_or_else(|| format!("its {name} is \"{value}\", and can be {}", allowed.join(", ")))
     };
-    known("memory", memory, &["pinned", "pageable", "device"])?;
-    known("what", what, &["h2d", "d2h", "roundtrip", "bidir", "local", "peer", "load"])?;
-    known("by", by, &["ce", "sm"])?;
+    known("memory", memory, &["pinned", "pageable", "device", "host"])?;
+    known("what", what, &["h2d", "d2h", "roundtrip", "bidir", "local", "peer", "load", "triad"])?;
+    known("by", by, &["ce", "sm", "cpu"])?;
+    if [memory == "host", what == "triad", by == "cpu"].windows(2).any(|pair| pair[0] != pair[1]) {
+        return Err("host memory, triad and cpu go together: what CPUs alone do".to_owned());
+    }
     known("place", place, &["near", "far", "-"])?;
     if [source, date, found_at].iter().any(|text| text.is_empty() || *text == "-") || gpu.is_empty() {
         return Err("it has no source, date, place to look it up, or GPU".to_owned());
@@ -352,6 +355,8 @@ mod tests {
             ("| 63.0 |", "| - |", "needs the bound"),
             ("55.0-55.6", "55.6-55.0", "above the high end"),
             ("h2d", "h2h", "its what is \"h2h\""),
+            ("h2d", "triad", "triad and cpu go together"),
+            ("pinned", "host", "triad and cpu go together"),
             ("| 3 |", "| 0 |", "a number above 0"),
             ("| ce | 512MiB ", "", "12 parts"),
         ] {

@@ -31,6 +31,7 @@ use crate::model::{Allowed, Core, Distances, L3, NumaNode, Package, Pu, PuStatus
 use crate::nics;
 use crate::nodes;
 use crate::nvml::{self, Nvml};
+use crate::nvml_locality;
 use crate::process::process;
 use crate::settings;
 use crate::slow_cores;
@@ -118,6 +119,9 @@ pub(crate) fn model(hwloc: &Hwloc, source: TopologySource, hwloc_version: String
         slow: slow_cores::slow_cores(hwloc),
     };
     topology.gpus = devices::listed(found, &surroundings(hwloc, &topology, root), root);
+    if let Some(root) = root.filter(|_| nvml_locality::is_needed(&topology)) {
+        nvml_locality::complete(&mut topology, &nvml::asked(root));
+    }
     topology
 }
 

@@ -5,6 +5,8 @@
 //! PCIe generation now (idle links train down; the width and what the link can do are compared), and memory sizes by less
 //! than [`MEMORY_STEP_PERCENT`].
 
+mod hidden;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::IdSet;
@@ -15,6 +17,7 @@ use crate::model::{Core, Gpu, L3, Link, NodeKind, NumaNode, Package, Topology};
 use crate::nics::Nic;
 use crate::settings::Setting;
 use crate::survey::Survey;
+pub(crate) use hidden::hidden;
 
 /// A node's memory must differ by this much to count, percent: another kernel reserves a little more or less, a DIMM that is gone
 /// is at least one of the 24 or 32 that a socket has.

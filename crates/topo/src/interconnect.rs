@@ -5,11 +5,13 @@
 //! matrix. What nobody says is null with the reason, never a guess. Left out: distances of NUMA nodes, which the topology has.
 
 mod adapters;
+mod bridges;
 mod groups;
 mod matrices;
 mod nvlink;
 mod xgmi;
 
+pub use bridges::PciBridge;
 pub use groups::SharedBy;
 use hwlocality::Topology as Hwloc;
 use schemars::JsonSchema;
@@ -52,6 +54,10 @@ pub struct Endpoint {
     pub affinity: Option<Affinity>,
     /// A GPU's NVLinks, where somebody says them.
     pub nvlinks: Option<NvLinks>,
+    /// The PCIe bridges above it, from the host bridge down; absent where none is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("since" = "1.3"))]
+    pub bridges: Vec<PciBridge>,
 }
 
 /// The affinity columns of the matrix.
@@ -210,7 +216,8 @@ pub(crate) fn interconnect(
 ) -> Interconnect {
     let nvlinks = nvlink::nvlinks(hwloc, topology, drivers.nvml);
     let (xgmi, xgmi_told) = xgmi::xgmi(hwloc, topology, drivers.kfd);
-    let mut placed: Vec<Placed> = topology.gpus.iter().map(|gpu| placed_gpu(hwloc, topology, gpu, drivers)).collect();
+    let placed_gpu = |gpu: &Gpu| placed_gpu(hwloc, topology, gpu, drivers, root);
+    let mut placed: Vec<Placed> = topology.gpus.iter().map(placed_gpu).collect();
     for (at, placed) in placed.iter_mut().enumerate() {
         placed.endpoint.nvlinks = nvlinks.of_gpu.get(at).cloned().flatten();
     }
@@ -263,16 +270,17 @@ fn same_node(topology: &Topology, one: &Locality, other: &Locality) -> Option<bo
     Some(!one.all_nodes().and(&other.all_nodes()).is_empty())
 }
 
-fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>) -> Placed {
+fn placed_gpu(hwloc: &Hwloc, topology: &Topology, gpu: &Gpu, drivers: &Drivers<'_>, root: Option<&FsRoot>) -> Placed {
+    let device = device_at(hwloc, on_bus(gpu.pci, gpu.partition));
     let endpoint = Endpoint {
         label: format!("GPU{}", gpu.index),
         pci: gpu.pci,
         name: None,
         affinity: Some(affinity(topology, gpu, drivers.nvml)),
         nvlinks: None,
+        bridges: device.map_or_else(Vec::new, |device| bridges::bridges(device, root)),
     };
-    let path = device_at(hwloc, on_bus(gpu.pci, gpu.partition)).map(PciPath::of);
-    Placed { endpoint, path, locality: gpu.locality.clone() }
+    Placed { endpoint, path: device.map(PciPath::of), locality: gpu.locality.clone() }
 }
 
 /// NVML's word where it was asked, so that the columns are nvidia-smi's; else the GPU's locality.

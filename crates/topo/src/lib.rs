@@ -14,11 +14,12 @@
 //! * [`step`] what of the machine is this process's job step's; [`ancestor`] what a launcher above this process may use;
 //! * [`start()`] what a program that is started here has, a [`Start`];
 //! * [`settings`] what `doctor` says of a machine, as a saved file carries it; [`difference`] what changed between two;
+//! * [`nccl`] a machine's devices as a topology file of NCCL;
 //! * [`text`] the plain-text views of `numabench topo`, [`mod@svg`] its picture.
 //!
 //! Inside, one file per step: `load` (hwloc's settings), `convert` (hwloc's objects to the model), `nodes` (what a NUMA node
 //! is made of), `devices` and `gpu_class` (which PCI devices are GPUs), `nics`, `huge_pages`, `locality` (what is local to them, and how that is
-//! known), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
+//! known), `nvml_locality` (that by NVIDIA's driver), `driver_files`, `kernel_nodes` and `wide_domain` (what hwloc leaves out), `pci_path`, `nvml` and `kfd` (what is between
 //! devices), `counted` and `gpu_metrics` (what drivers count of a GPU at work), `xml` and `child` (files, which may
 //! be damaged), `printed` (texts of other tools), `save`, `nest` (what is in what, for the views that draw it).
 //!
@@ -44,6 +45,7 @@ pub mod identity;
 pub mod interconnect;
 pub mod link;
 pub mod model;
+pub mod nccl;
 pub mod nic_counters;
 mod partitions;
 pub mod pci_path;
@@ -77,6 +79,7 @@ mod nest;
 mod nics;
 mod nodes;
 mod nvml;
+mod nvml_locality;
 mod partition;
 mod printed;
 mod query;

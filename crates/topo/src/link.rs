@@ -26,6 +26,11 @@ pub(crate) fn under(root: &FsRoot, pci: PciAddress) -> Option<Link> {
     inner_path(root, device).iter().filter_map(|port| read(root, port)).min_by_key(lanes_times_rate)
 }
 
+/// The link of the bridge at `pci`, read now; `None` where the kernel shows none.
+pub(crate) fn of_port(root: &FsRoot, pci: PciAddress) -> Option<Link> {
+    read(root, &root.target(&format!("/sys/bus/pci/devices/{pci}"))?)
+}
+
 /// The device, and above it the bridges of its own package.
 fn inner_path(root: &FsRoot, device: String) -> Vec<String> {
     let amd = |path: &str| root.text(&format!("{path}/vendor")).as_deref() == Ok(AMD);

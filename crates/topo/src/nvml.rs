@@ -1,8 +1,9 @@
 //! What NVIDIA's management library knows of the GPUs: NVLinks, affinities, indices, MIG instances.
 //!
 //! The library comes with the driver and is opened at run time, and only when it is asked for (`--matrix`, `--identity`, `--json`,
-//! `--save`) and to watch the GPUs that are measured: opening it takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is
-//! made, no device's state is changed, and every handle is matched by PCI address, so its order is nobody else's.
+//! `--save`), where the kernel does not say which NUMA node a GPU is near to, and to watch the GPUs that are measured: opening it
+//! takes the time of a driver call per GPU. It is the library that nvidia-smi is made of: no CUDA context is made, no device's state
+//! is changed, and every handle is matched by PCI address, so its order is nobody else's.
 //!
 //! What it does not know of a GPU is `None`: older GPUs have no NVLink, older drivers no NUMA id. Left out: temperatures.
 

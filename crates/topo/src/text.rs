@@ -78,7 +78,7 @@ pub fn identity(survey: &Survey, width: usize) -> String {
 
 /// What is different, a line each, under the names of what is compared.
 pub fn changes(old: &Survey, new: &Survey, differences: &[Difference], width: usize) -> String {
-    joined([changes::lines(&old.topology, &new.topology, differences, width.max(60))])
+    joined([changes::lines(old, new, differences, width.max(60))])
 }
 
 /// The sections that have lines, with an empty line between.

@@ -5,7 +5,7 @@
 //! and `busbw`, which is algbw times what the operation makes the busiest link carry, so that it compares
 //! with a link (PERFORMANCE.md of nccl-tests). Taken are the time and busbw; algbw is bytes over time. GB are
 //! 10^9 bytes. Columns differ by version (`root` since 2.12, `error` before `#wrong`) and are read from their
-//! heading. The program's name is in the output since 2.17 only; before, it is taken from a command line
+//! heading. Sizes too small to share between the ranks are rows of 0 bytes, several of them. The program's name is in the output since 2.17 only; before, it is taken from a command line
 //! above, and is unknown otherwise. Forms: src/common.cu of nccl-tests, and what users posted in its issues
 //! 100, 107 and 294 and pull request 43 of a fork.
 
@@ -43,7 +43,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let mut strays = StrayLines::default();
     let mut preamble = Preamble::default();
     let mut columns: Option<Columns> = None;
-    let mut has_average = false;
+    let (mut has_average, mut empty) = (false, 0);
 
     for (line, words) in (1_u64..).zip(text.lines()) {
         let words = words.trim();
@@ -55,7 +55,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             let columns = columns.as_ref().ok_or_else(|| {
                 ImportError::stray(line, words, "nccl-tests before the heading of columns (# size count type …)")
             })?;
-            taken.cases.extend(row(columns, &preamble, words, line)?);
+            if words.split_whitespace().next() == Some("0") {
+                empty += 1;
+            } else {
+                taken.cases.extend(row(columns, &preamble, words, line)?);
+            }
         } else if let Some(test) = test_name(words) {
             preamble.test = Some(test);
         } else if !words.is_empty() {
@@ -72,6 +76,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     }
     if preamble.test.is_none() {
         taken.notes.push("the output does not name its program: which operation was measured is unknown".to_owned());
+    }
+    if empty > 0 {
+        taken.notes.push(format!("{} of 0 bytes moved nothing and were passed over", counted(empty, "row")));
     }
     if !has_average {
         taken.notes.push("the line of the average is missing: the output may be cut off".to_owned());

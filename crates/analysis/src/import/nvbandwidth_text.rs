@@ -7,6 +7,9 @@
 //! is what nvbandwidth 0.8 prints of a
 //! test that it leaves out: the name is not in the text (it is in the JSON). Versions before 0.4 say `Waiving
 //! NAME.`.
+//!
+//! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum names the test) or without sums.
+//! Where the first line is missing, a matrix counts without its sum, and the notes say that nothing tells whether it is whole.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
@@ -14,6 +17,8 @@ use super::error::{ImportError, ImportErrorKind, as_many, short};
 use super::numbers::{begins_with_digit, number};
 use super::{Case, Program, Taken, figure};
 
+/// How a run begins.
+const FIRST_LINE: &str = "nvbandwidth Version:";
 /// What stands at the end of a run, and in it.
 const ASIDE: [&str; 11] = [
     "NOTE:",
@@ -123,9 +128,15 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
     let lines = (1_u64..).zip(text.lines());
     let (mut begun, mut host_line) = (false, None);
+    let mut buffer = None;
+    let is_part = !text.lines().any(|words| words.trim_start().starts_with(FIRST_LINE));
     for (line, words) in lines {
         let words = words.trim_end();
-        if let Some(version) = words.trim_start().strip_prefix("nvbandwidth Version:") {
+        let words = words.strip_prefix("> ").unwrap_or(words);
+        begun |=
+            is_part && (Title::of(words).is_some() || words.starts_with("Running ") || words.starts_with("Device "));
+        buffer = buffer_size(words).or(buffer);
+        if let Some(version) = words.trim_start().strip_prefix(FIRST_LINE) {
             begun = true;
             taken.version = Some(version.trim().to_owned());
             continue;
@@ -134,11 +145,13 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             continue;
         }
         if let Some(name) = words.strip_prefix("Running ") {
-            ended(&mut taken, test.take())?;
+            ended(&mut taken, test.take(), is_part)?;
             test = Some(Test::new(name, line));
+        } else if test.is_none() && Title::of(words).is_some() {
+            within(test.insert(Test::new("", line)), &mut taken, words, line)?;
         } else if let Some(name) = words.strip_prefix("Waiving ") {
             let waived = Test::new(name, line);
-            ended(&mut taken, test.take().filter(|open| open.name != waived.name))?;
+            ended(&mut taken, test.take().filter(|open| open.name != waived.name), is_part)?;
             taken.cases.push(without_figure(&waived.name, ImportedStatus::Waived, "waived".to_owned(), line));
         } else if let Some(waived) = words.strip_prefix("Waived:") {
             match test.take() {
@@ -147,7 +160,7 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                     taken.cases.push(without_figure(&test.name, ImportedStatus::Waived, reason, test.line));
                 }
                 other => {
-                    ended(&mut taken, other)?;
+                    ended(&mut taken, other, is_part)?;
                     taken.notes.push(format!(
                         "line {line}: nvbandwidth waived a test and does not say which; its JSON (-j) does"
                     ));
@@ -162,6 +175,9 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
                 taken.cases.push(without_figure(&test.name, ImportedStatus::Failed, short(said), test.line));
             }
         } else if let Some(open) = &mut test {
+            if let (true, Some(sum)) = (open.name.is_empty(), words.strip_prefix("SUM ")) {
+                open.name = sum.split_whitespace().next().unwrap_or_default().to_owned();
+            }
             if let Some(sum) = words.strip_prefix("SUM ").and_then(|rest| rest.strip_prefix(&open.name[..])) {
                 let (part, sum) = sum.strip_prefix('_').and_then(|rest| rest.split_once(' ')).unwrap_or(("", sum));
                 sound(open, sum.trim(), line)?;
@@ -186,16 +202,30 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
             host_line = Some(words.trim()).filter(|words| !words.contains([' ', ':'])).map(str::to_owned);
         }
     }
-    if !begun {
+    ended(&mut taken, test, is_part)?;
+    let rates = taken.cases.iter_mut().filter(|case| case.unit == ImportedUnit::BytesPerS);
+    rates.for_each(|case| case.bytes = buffer);
+    let has_matrix = || taken.cases.iter().any(|case| case.figure.is_ok());
+    if !begun || is_part && !has_matrix() {
         let missing = "it has no line \"nvbandwidth Version: …\"";
         return Err(ImportError::whole(ImportErrorKind::NotThis { program: Program::Nvbandwidth.name(), missing }));
     }
-    ended(&mut taken, test)?;
+    if is_part {
+        taken.notes.push("the first line of a run is missing: the version is not known".to_owned());
+    }
     if taken.cases.is_empty() {
         let said = last_said.unwrap_or("nothing of a test".to_owned());
         return Err(ImportError::whole(ImportErrorKind::NoFigures { said }));
     }
     Ok(taken)
+}
+
+/// The bytes of a copy, of a command line with `-b MIB` above the output; the output itself does not say them.
+fn buffer_size(words: &str) -> Option<u64> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let program = words.iter().position(|word| word.rsplit('/').next() == Some("nvbandwidth"))?;
+    let option = words[program..].windows(2).find(|pair| ["-b", "--bufferSize"].contains(&pair[0]))?;
+    option[1].parse::<u64>().ok()?.checked_mul(1 << 20)
 }
 
 /// A line within a test: of a matrix, an aside, or one before a matrix whose meaning its end tells.
@@ -273,8 +303,20 @@ pub(super) fn cuda_version(words: &str) -> &str {
 }
 
 /// A test that was still open when another began, or the text ended.
-fn ended(taken: &mut Taken, test: Option<Test>) -> Result<(), ImportError> {
+fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), ImportError> {
     match test {
+        Some(mut test @ Test { matrix: Some(_), part: None, .. }) if is_part && !test.name.is_empty() => {
+            let name = &test.name;
+            taken
+                .notes
+                .push(format!("line {}: {name} has no SUM: whether its matrix is whole is not known", test.line));
+            whole(taken, &mut test, "");
+            Ok(())
+        }
+        Some(Test { name, line, matrix: Some(_), .. }) if name.is_empty() => Err(ImportError::truncated(
+            line,
+            "the matrix has neither a test's name before it nor a SUM after it".to_owned(),
+        )),
         Some(Test { name, line, matrix: Some(_), .. }) => {
             Err(ImportError::truncated(line, format!("the matrix of {name} has no SUM after it")))
         }
@@ -338,6 +380,30 @@ mod tests {
         assert_eq!(waived.id, "nvbandwidth/device_to_device_memcpy_write_ce");
         assert_eq!(waived.figure, Err((ImportedStatus::Waived, "waived".to_owned())));
         assert_eq!(figures(&taken).len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn parts_of_a_run_as_they_are_posted_are_read_and_say_what_is_missing() -> Result<(), ImportError> {
+        let quoted = MATRIX.replacen("SUM a_test 793.01\n", "", 1);
+        let without_sums = take(&format!("> Running a_test.\n{quoted}\n> Running other_test.\n{quoted}"))?;
+        assert_eq!(figures(&without_sums).len(), 4);
+        assert!(without_sums.notes[0].contains("a_test has no SUM"), "{:?}", without_sums.notes);
+        assert!(without_sums.notes[2].contains("version is not known"), "{:?}", without_sums.notes);
+
+        let without_preamble = take(&format!("Device 0: NVIDIA H200\nRunning a_test.\n{MATRIX}"))?;
+        assert_eq!(figures(&without_preamble).len(), 2);
+        let without_heading = take(&format!("{BEGIN}...\n\n{MATRIX}"))?;
+        assert_eq!(without_heading.cases[0].id, "nvbandwidth/a_test");
+
+        for (text, words) in [
+            (format!("{BEGIN}Running a_test.\n{quoted}"), "no SUM after it"),
+            (quoted, "neither a test's name"),
+            ("Running on...\n\n Device 0: NVIDIA H200\n".to_owned(), "no line \"nvbandwidth Version"),
+        ] {
+            let refused = take(&text).expect_err(&text).to_string();
+            assert!(refused.contains(words), "{refused}");
+        }
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ pub mod interrupts;
 pub mod iommu;
 pub mod memory;
 pub mod mps;
+pub mod nccl;
 pub mod pci;
 pub mod pod;
 pub mod slurm;
@@ -64,6 +65,8 @@ pub struct SystemFacts<'a> {
     pub amd: Vec<gpu::AmdGpu>,
     /// NVIDIA's multi-process service.
     pub mps: mps::Mps,
+    /// The topology file that NCCL would read.
+    pub nccl_file: nccl::NcclFile,
     /// What of the host's is in the memory of GPUs.
     pub gpu_memory_nodes: Vec<gpu_memory_nodes::GpuMemoryNode>,
     /// The best generation of a port of this machine, where a device can more than the port above it.
@@ -124,6 +127,7 @@ impl<'a> SystemFacts<'a> {
             interrupts: interrupts::interrupts(root, &devices),
             amd: gpu::amd(root, survey),
             mps: mps::mps(root, variable),
+            nccl_file: nccl::nccl_file(root, variable),
             gpu_memory_nodes: gpu_memory_nodes::gpu_memory_nodes(root, survey, patience),
             best_port_generation: pci::best_port_generation(root, &devices),
             adapters: adapters::adapters(root),

@@ -10,6 +10,7 @@ mod gpu_memory_nodes;
 mod gpus;
 mod links;
 mod memory;
+mod nccl;
 mod nodes;
 mod peers;
 mod probe;
@@ -33,13 +34,14 @@ const UNREADABLE: &str = "a user outside of this container";
 
 /// Every check that applies here, part by part.
 pub fn checks(facts: &SystemFacts<'_>) -> Vec<Check> {
-    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 42] = [
+    let all: [fn(&SystemFacts<'_>) -> Option<Check>; 43] = [
         peers::acs,
         peers::iommu,
         links::link,
         links::payload,
         links::window,
         peers::peer_access,
+        nccl::topology,
         nodes::nodes_per_package,
         nodes::gpu_locality,
         nodes::grace_mode,

@@ -32,7 +32,7 @@ const PEER_ACCESS: Probe = Probe {
 };
 
 /// Devices that copies can go between.
-fn have_peers(facts: &SystemFacts<'_>) -> bool {
+pub(super) fn have_peers(facts: &SystemFacts<'_>) -> bool {
     let gpus = facts.devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu).count();
     gpus > 1 || gpus == 1 && facts.devices.len() > 1
 }

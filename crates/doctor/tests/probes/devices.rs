@@ -53,6 +53,45 @@ pub const PATHS: &[Case] = &[
         node.file("/sys/kernel/iommu_groups/10/type", "DMA-FQ\n")
     }),
     ("pcie.iommu", Is::Open, "not shown", |node| node.gone("/sys")),
+    ("pcie.nccl-topology", Is::Well, "no virtual machine", |_| Ok(())),
+    // GPU 0 and the adapter are behind one switch that the guest is shown.
+    ("pcie.nccl-topology", Is::Well, "shows PCIe switches", |node| {
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+    }),
+    ("pcie.nccl-topology", Is::Odd, "2 GPUs: a topology file would let NCCL copy", |node| {
+        node.survey.nics.clear();
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+    }),
+    (
+        "pcie.nccl-topology",
+        Is::Odd,
+        "2 GPUs and 1 network adapter: a topology file would let NCCL use GPUDirect",
+        |node| {
+            // The adapter stands where no bridge is above it.
+            node.survey.nics[0].pci.bus = 0x77;
+            node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+        },
+    ),
+    ("pcie.nccl-topology", Is::Well, "NCCL reads /etc/nccl-topo.xml", |node| {
+        node.survey.nics.clear();
+        node.variables.insert("NCCL_TOPO_FILE", "/etc/nccl-topo.xml".to_owned());
+        node.file("/etc/nccl-topo.xml", "<system version=\"1\"/>")?;
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+    }),
+    ("pcie.nccl-topology", Is::Well, "virtualTopology.xml", |node| {
+        node.survey.nics.clear();
+        node.file("/var/run/nvidia-topologyd/virtualTopology.xml", "<system version=\"1\"/>")?;
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+    }),
+    ("pcie.nccl-topology", Is::Odd, "which is not there", |node| {
+        node.variables.insert("NCCL_TOPO_FILE", "/etc/nccl-topo.xml".to_owned());
+        Ok(())
+    }),
+    ("pcie.nccl-topology", Is::Unknown, "not shown", |node| node.gone("/proc")),
+    ("pcie.nccl-topology", Is::Gone, "", |node| {
+        node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x1002);
+        Ok(())
+    }),
     ("pcie.link", Is::Well, "generation 5", |_| Ok(())),
     // A GPU of generation 5 in a slot that can 3, of a machine with slots of 5.
     ("pcie.link", Is::Costly, "GPU 0: can generation 5, in a slot of generation 3", |node| {

@@ -7,6 +7,8 @@ use clap::{Subcommand, ValueEnum};
 use experiments::for_one_platform::ForOnePlatform;
 use experiments::options::Backend;
 use placement::Selection;
+use stats::PciAddress;
+use stats::pci_address::PciAddressError;
 
 use super::words::{BACKENDS, one_of};
 use super::{duration, whole};
@@ -29,9 +31,17 @@ pub struct Topo {
     /// without a view
     #[arg(long, value_name = "FILE.svg|-")]
     pub svg: Option<PathBuf>,
-    /// Draw the rates that a document has of this node's links instead: of matrix, contend, peer, pingpong, latency, suite, place --measure or mpi --matrix
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["input", "save"])]
+    /// Draw the rates that a document has of this node's links instead: of matrix, contend, peer, pingpong, latency, suite, place --measure or mpi --matrix.
+    /// With --emit nccl-topo: take the groups of GPUs that topo --measure found
+    #[arg(long, value_name = "RESULT.json")]
     pub with: Option<PathBuf>,
+    /// Print a topology file for NCCL (NCCL_TOPO_FILE), for a virtual machine that hides which devices share a PCIe switch and a NUMA node: of the host that
+    /// --input has, of this machine, or with the groups that --with has
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub emit: Option<TopoEmit>,
+    /// With --emit nccl-topo: the address that each device of the machine has in the guest; devices that are not named are left out
+    #[arg(long, value_name = "HOST=GUEST,…", value_delimiter = ',', value_parser = guest_address)]
+    pub guest: Vec<(PciAddress, PciAddress)>,
     /// Show NUMA nodes, distances, and this process's memory policy and bindings: what numactl -H and -s say
     #[arg(long, conflicts_with = "json")]
     pub numa: bool,
@@ -91,6 +101,20 @@ pub struct Topo {
     /// Options that were typed and say something only with GPUs, or only without.
     #[arg(skip)]
     pub for_one_platform: ForOnePlatform,
+}
+
+/// What `--emit` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TopoEmit {
+    /// A topology file of NCCL
+    NcclTopo,
+}
+
+/// A device's address on the host and in the guest.
+fn guest_address(text: &str) -> Result<(PciAddress, PciAddress), String> {
+    let (host, guest) = text.split_once('=').ok_or("write it as HOST=GUEST, e.g. 0000:17:00.0=0000:05:00.0")?;
+    let address = |text: &str| text.parse().map_err(|error: PciAddressError| error.to_string());
+    Ok((address(host)?, address(guest)?))
 }
 
 /// What `numabench topo --measure` groups.

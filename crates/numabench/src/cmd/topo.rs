@@ -1,12 +1,15 @@
-//! `numabench topo`: read, save, draw, render; `--svg --with`: draw what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for
+//! `numabench topo`: read, save, draw, render; `--emit`: a machine in the words of NCCL; `--svg --with`: draw what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for
 //! `topo --measure`, which is `topo_measure`.
 
 use std::path::Path;
 
 use experiments::documents;
 use report::sink::Sink;
+use stats::PciAddress;
+use topo::Survey;
+use topo::nccl::{self, NcclError, NcclRequest};
 
-use crate::args::topo::{Topo, TopoAction};
+use crate::args::topo::{Topo, TopoAction, TopoEmit};
 use crate::cmd::topo_measure;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -32,6 +35,10 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         )));
     }
     let json = JsonOutput::open(args.json.as_deref())?;
+    if args.emit == Some(TopoEmit::NcclTopo) {
+        let survey = nccl_topo(args)?;
+        return json.keep(&TOPOLOGY.versioned(&survey)).map(|()| Exit::Ok);
+    }
     let picture = args.svg.as_deref().map(Output::open).transpose()?;
     let survey = match (&args.input[..], &args.save) {
         (saved @ [_, ..], _) => topo::survey_files(saved).map_err(Fault::usage)?,
@@ -42,7 +49,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         ([], None) => topo::survey().map_err(no_result)?,
         ([], Some(path)) => {
             let output = Output::open(path)?;
-            let settings = |survey: &topo::Survey| doctor::settings(&doctor::look(survey));
+            let settings = |survey: &Survey| doctor::settings(&doctor::look(survey));
             let (survey, xml) = topo::survey_and_xml(settings).map_err(no_result)?;
             output.write(xml.as_bytes())?;
             survey
@@ -66,6 +73,31 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         _ => topo::text::render(&survey, width),
     })?;
     Ok(Exit::Ok)
+}
+
+/// Prints a machine as a topology file of NCCL.
+fn nccl_topo(args: &Topo) -> Result<Survey, Fault> {
+    let survey = match &args.input[..] {
+        [] => topo::survey_with_nvml().map_err(|error| Fault::new(Exit::NoResult, error))?,
+        saved => topo::survey_files(saved).map_err(Fault::usage)?,
+    };
+    let groups = args.with.as_deref().map(measured_groups).transpose()?.unwrap_or_default();
+    let request = NcclRequest { groups, guest: args.guest.iter().copied().collect() };
+
+    let file = nccl::nccl_topology(&survey, &request).map_err(|error| match error {
+        NcclError::NoGpu => Fault::new(Exit::Absent, error),
+        NcclError::NothingNew | NcclError::NothingKnown(_) => Fault::new(Exit::NoResult, error),
+        NcclError::NoSuchDevice(_) | NcclError::SameAddress(_) | NcclError::NotTheMachine(_) => Fault::usage(error),
+    })?;
+    file.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
+    terminal::print(file.xml.as_bytes())?;
+    Ok(survey)
+}
+
+/// The GPUs that a document of `topo --measure` found to share their way to the host.
+fn measured_groups(path: &Path) -> Result<Vec<Vec<PciAddress>>, Fault> {
+    analysis::groups::shared_ways(&documents::read(path)?)
+        .map_err(|why| Fault::usage(format!("{}: {why}", path.display())))
 }
 
 /// Draws the node of a document, with what was measured on its links.

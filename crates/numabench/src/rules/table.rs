@@ -77,7 +77,8 @@ const KERNELS: &[Rule] = &[of_gpus(&["iterations", "vendor"]), of_host(&["thread
 const SUITE: &[Rule] = &[never(&["max-time"], "--within is the time that all of it may take")];
 
 const TOPO: &[Rule] = &[
-    needs(&["with"], &["svg"]),
+    needs(&["with"], &["svg", "emit"]),
+    needs(&["guest"], &["emit"]),
     needs(&["within", "timeout", "reps", "seed", "dry-run"], &["measure"]),
     needs(&["gpus", "backend", "size"], &["measure=gpus"]),
     of_gpus(&["gpus", "size"]),
@@ -86,7 +87,14 @@ const TOPO: &[Rule] = &[
         &["save=-", "svg=-"],
         "standard output is the file's alone",
     ),
+    apart(
+        &["save", "svg", "numa", "tree", "matrix", "identity", "measure", "json=-"],
+        &["emit"],
+        "the file that --emit prints is all that is made",
+    ),
     apart(&["json", "numa", "tree", "matrix", "identity"], &["with"], "the picture of a document is all that is made"),
+    apart(&["input"], &["with"], "the picture of a document is of its own machine").unless(&["emit"]),
+    apart(&["save"], &["with"], "the picture of a document is all that is made"),
 ];
 
 const PLACE: &[Rule] = &[

@@ -104,6 +104,31 @@ fn the_reference_of_eight_gpus_is_grouped_as_it_is() -> Done {
     }
     let said = findings(&document);
     insta::assert_snapshot!("groups_of_eight_gpus", proof::without_figures(&said.join("\n")));
+    nccl_gets_the_groups(&ended.out)
+}
+
+/// The groups as NCCL's topology file of a machine: its GPUs have other addresses than the stand-in's.
+fn nccl_gets_the_groups(document: &str) -> Done {
+    let folder = tempfile::tempdir()?;
+    let machine = format!("{}/../topo/tests/fixtures/hgx-h100.xml", env!("CARGO_MANIFEST_DIR"));
+    let emitted = |document: &str| -> Result<Ended, std::io::Error> {
+        let path = folder.path().join("groups.json").display().to_string();
+        std::fs::write(&path, document)?;
+        Ok(run(&["topo", "--input", &machine, "--emit", "nccl-topo", "--with", &path]))
+    };
+    emitted(document)?.refused(2, &["of another machine"]);
+
+    let buses = ["1b", "43", "52", "61", "9d", "c3", "d1", "df"];
+    let addressed = (1..).zip(buses).fold(document.to_owned(), |document, (at, bus)| {
+        document.replace(&format!("0000:{at:02x}:00.0"), &format!("0000:{bus}:00.0"))
+    });
+    let joined = emitted(&addressed)?;
+    assert_eq!(joined.code, Some(0), "{}", joined.err);
+    assert!(joined.err.starts_with("numabench: note: GPU 0, GPU 1, GPU 2, GPU 3 were measured"), "{}", joined.err);
+    assert!(joined.out.contains("GPU 0, GPU 1, GPU 2, GPU 3 were measured to share"), "{}", joined.out);
+    assert_eq!(joined.out.matches("class=\"0x060400\"").count(), 9, "one more than without groups: {}", joined.out);
+
+    emitted(&addressed.replace("gpu-pairs", "gpus-but-one"))?.refused(2, &["no two GPUs were found to share"]);
     Ok(())
 }
 

@@ -39,6 +39,7 @@ pub const COMMANDS: &[Command] = &[
             ("svg", "--svg saved.svg", ""),
             ("svg", "--svg -", ""),
             ("with", "--with links.json", "--svg saved.svg"),
+            ("emit", "--emit nccl-topo", "--input machine.xml"),
             ("numa", "--numa", ""),
             ("tree", "--tree", ""),
             ("matrix", "--matrix", ""),
@@ -47,6 +48,7 @@ pub const COMMANDS: &[Command] = &[
         ],
         same: &[],
         unseen: &[
+            ("guest", "it needs --emit and a machine with GPUs: its effect is tested in topo/tests/nccl.rs"),
             ("measure", MEASURES),
             ("within", MEASURES),
             ("timeout", MEASURES),

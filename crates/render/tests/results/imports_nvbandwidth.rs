@@ -136,7 +136,7 @@ fn damaged_output_of_nvbandwidth_is_refused_with_its_line() -> Done {
             text[..text.find("SUM device_to_host").ok_or("a sum")?].to_owned(),
             "line 19: the output ends in the middle: the matrix of device_to_host",
         ),
-        (text.replace("nvbandwidth Version", "other Version"), "this is not the output of nvbandwidth"),
+        ("Running on...\n\n Device 0: NVIDIA H200\n".to_owned(), "this is not the output of nvbandwidth"),
         (format!("{text}{text}"), "is there twice (first in line 15)"),
         (String::new(), "there is nothing in it"),
     ];

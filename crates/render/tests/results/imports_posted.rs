@@ -79,6 +79,24 @@ fn wrong_values_and_a_failed_validation_of_nccl_tests_are_failures() -> Done {
 }
 
 #[test]
+fn sizes_of_nccl_tests_too_small_to_share_are_named_and_cost_no_figure() -> Done {
+    let text = String::from_utf8(output("nccl-tests-2021.txt")?.bytes)?;
+    let is_row = |line: &&str| line.trim_start().starts_with(|first: char| first.is_ascii_digit());
+    let row = text.lines().find(is_row).ok_or("a row")?;
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    let empty = format!("0 0 {}", cells[2..].join(" "));
+    let more = text.replacen(row, &format!("{empty}\n{empty}\n{row}"), 1);
+    let document = |text: &str| {
+        let output = ProgramOutput { name: "posted".to_owned(), bytes: text.as_bytes().to_vec() };
+        import(Program::NcclTests, &[output], about()).map_err(|(_, fault)| fault)
+    };
+    let (all, without) = (document(&more)?, document(&text)?);
+    assert_eq!(all.cases.len(), without.cases.len());
+    assert!(all.notes.iter().any(|note| note.contains("2 rows of 0 bytes moved nothing")), "{:?}", all.notes);
+    Ok(())
+}
+
+#[test]
 fn an_operation_that_the_output_does_not_name_is_unknown() -> Done {
     let text = String::from_utf8(output("nccl-tests-2021.txt")?.bytes)?;
     let (_, text) = text.split_once('\n').ok_or("a prompt")?;

@@ -214,3 +214,21 @@ fn an_adapter_that_is_gone_and_a_smaller_reserve_of_huge_pages_are_said() -> Out
     assert_eq!(differences(&old, &new), [], "what one file does not list is no change");
     Ok(())
 }
+
+#[test]
+fn a_guest_that_hides_where_its_gpus_are_is_named_whichever_stands_first() -> Outcome {
+    let load = |name: &str| survey_xml(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name));
+    let (host, guest) = (load("hgx-h100.xml")?, load("vm-one-node.xml")?);
+    let said = |old: &Survey, new: &Survey| hidden(old, new).map(|found| (found.by_second, found.words()));
+    let words = "the NUMA nodes of its GPUs and which devices share a PCIe switch".to_owned();
+    assert_eq!(said(&host, &guest), Some((true, words.clone())));
+    assert_eq!(said(&guest, &host), Some((false, words)));
+
+    assert_eq!(said(&host, &host), None);
+    assert_eq!(said(&guest, &guest), None, "neither shows it");
+    assert_eq!(said(&host, &load("cpu-only.xml")?), None, "a machine without GPUs hides none");
+    let first_line = crate::text::changes(&host, &guest, &differences(&host, &guest), 100);
+    let first_line = first_line.lines().next().unwrap_or_default();
+    assert!(first_line.contains("hides the NUMA nodes of its GPUs") && first_line.contains(" differences from "));
+    Ok(())
+}

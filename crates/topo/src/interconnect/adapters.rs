@@ -9,6 +9,7 @@ use hwlocality::object::TopologyObject;
 use hwlocality::object::attributes::ObjectAttributes;
 use hwlocality::object::types::{OSDeviceType, ObjectType};
 
+use super::bridges::bridges;
 use super::{Endpoint, Placed};
 use crate::devices::{address, attachment, kernels_node, pci_of};
 use crate::fs_root::FsRoot;
@@ -32,8 +33,14 @@ pub(super) fn adapters(hwloc: &Hwloc, around: &Surroundings, root: Option<&FsRoo
             let Some(attachment) = attachment(object) else { continue };
             let pci = address(pci);
             let kernels_node = root.and_then(|root| kernels_node(root, pci));
-            let endpoint =
-                Endpoint { label: String::new(), pci, name: Some(name.clone()), affinity: None, nvlinks: None };
+            let endpoint = Endpoint {
+                label: String::new(),
+                pci,
+                name: Some(name.clone()),
+                affinity: None,
+                nvlinks: None,
+                bridges: bridges(object, root),
+            };
             let locality = locality(&attachment, kernels_node, None, around);
             found.push((!is_rdma, name, Placed { endpoint, path: Some(PciPath::of(object)), locality }));
         }

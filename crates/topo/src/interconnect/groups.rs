@@ -67,6 +67,7 @@ mod tests {
             name: None,
             affinity: Some(Affinity { pus: None, nodes: None, memory_node: None, source: String::new() }),
             nvlinks: None,
+            bridges: Vec::new(),
         };
         let mut pairs = Vec::new();
         let mut levels = levels.iter();

@@ -76,6 +76,7 @@ fn gpu_device(
         name: None,
         affinity: Some(affinity(topology, gpu, row.map(|row| &rows[row]))),
         nvlinks: None,
+        bridges: Vec::new(),
     };
     let device =
         Device { pci: gpu.pci, name: None, row, rocm: number_of(&found.rocm), path, near: gpu.locality.clone() };
@@ -131,7 +132,8 @@ fn adapters(printed: &Printed, topology: &Topology, nics: &[Nic], rows: &[Matrix
     let endpoint = |(number, device): (usize, Device)| {
         let label = format!("NIC{number}");
         let name = device.name.clone();
-        (Endpoint { label, pci: device.pci, name, affinity: None, nvlinks: None }, device)
+        let bridges = Vec::new();
+        (Endpoint { label, pci: device.pci, name, affinity: None, nvlinks: None, bridges }, device)
     };
     found.into_iter().enumerate().map(endpoint).collect()
 }

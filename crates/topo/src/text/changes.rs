@@ -2,20 +2,32 @@
 
 use super::layout::{count, wrapped};
 use super::source;
-use crate::difference::Difference;
+use crate::difference::{Difference, hidden};
 use crate::model::Topology;
+use crate::survey::Survey;
 
 /// What is compared, then one entry per difference.
-pub(super) fn lines(old: &Topology, new: &Topology, differences: &[Difference], width: usize) -> Vec<String> {
+pub(super) fn lines(old: &Survey, new: &Survey, differences: &[Difference], width: usize) -> Vec<String> {
     let named = |topology: &Topology| match &topology.hostname {
         Some(host) => format!("{} ({host})", source(&topology.source)),
         None => source(&topology.source),
     };
-    let (from, to) = (named(old), named(new));
+    let (from, to) = (named(&old.topology), named(&new.topology));
     if differences.is_empty() {
         return vec![format!("no difference between {from} and {to}")];
     }
-    let mut lines = vec![format!("{} from {from} to {to}", count(differences.len(), "difference"))];
+    let differ = format!("{} from {from} to {to}", count(differences.len(), "difference"));
+    let mut lines = match hidden(old, new) {
+        Some(hidden) => {
+            let (guest, host) = if hidden.by_second { (&to, &from) } else { (&from, &to) };
+            let file = source(if hidden.by_second { &old.topology.source } else { &new.topology.source });
+            vec![
+                format!("{guest} hides {}, which {host} shows; {differ}", hidden.words()),
+                format!("  for NCCL in there: numabench topo --input {file} --emit nccl-topo --guest HOST=GUEST,..."),
+            ]
+        }
+        None => vec![differ],
+    };
     lines.extend(differences.iter().flat_map(|difference| wrapped("  * ", &difference.words, width)));
     lines
 }

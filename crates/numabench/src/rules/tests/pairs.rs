@@ -257,7 +257,8 @@ fn no_pair_of_options_of_a_command_with_a_plan_is_ignored() {
             // What `topo` shows without measuring has no plan; `tests/cli/pairs.rs` has those pairs.
             let longs = longs.filter(|long| {
                 *name != "topo"
-                    || !["input", "save", "svg", "with", "numa", "tree", "matrix", "identity"].contains(long)
+                    || !["input", "save", "svg", "with", "emit", "guest", "numa", "tree", "matrix", "identity"]
+                        .contains(long)
             });
             let mut options: Vec<Vec<Sample>> = Vec::new();
             for long in longs {
