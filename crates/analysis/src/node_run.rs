@@ -20,8 +20,8 @@ use crate::figure::Unit;
 use crate::gate::{Checked, Gate};
 use crate::model_answer::texts;
 use crate::reference::known_figures;
-use crate::run::other_ends;
 use crate::{imported_fits, reference_fits, words};
+use report::other_end::other_ends;
 
 /// One figure of one place of a node, in one run.
 #[derive(Clone, Debug, PartialEq)]

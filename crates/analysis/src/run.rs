@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::block::BlockTime;
-use report::device::name_on_node;
 use report::document::Status;
-use report::matrix::{Compares, Matrix};
+use report::other_end::other_ends;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -80,26 +79,4 @@ impl Run {
             figures,
         })
     }
-}
-
-/// By rank of copies between GPUs, the GPU at the other end, where its own does not tell it: it has several others, or is both ends. In the matrices of
-/// such a document rows and columns are the same GPUs in the same order.
-pub fn other_ends<B>(document: &Document<B>) -> BTreeMap<u32, String> {
-    let own: BTreeMap<u32, &str> =
-        document.ranks.iter().map(|rank| (rank.rank, name_on_node(&rank.asked.device))).collect();
-    let mut others = BTreeMap::new();
-    // A suite has such matrices beside others.
-    let is_of_pairs = |matrix: &&Matrix| document.command == "peer" || matrix.compares == Compares::Pairs;
-    for matrix in document.matrices.iter().filter(is_of_pairs) {
-        let several = matrix.columns.len() > 2;
-        for (row, of_row) in matrix.rows.iter().zip(&matrix.columns) {
-            for column in matrix.columns.iter().filter(|column| several || column.device == of_row.device) {
-                for rank in row.ranks.and(&column.ranks).iter() {
-                    let is_own = own.get(&rank).is_some_and(|own| *own == of_row.device);
-                    others.insert(rank, if is_own { &column.device } else { &of_row.device }.clone());
-                }
-            }
-        }
-    }
-    others
 }

@@ -149,7 +149,7 @@ fn what_is_no_document_is_refused_with_the_reason() -> Done {
     );
     let malformed = error(&edited("/elapsed_s", "N/A".into())?);
     let Some(ReadError::Malformed { version, fault }) = &malformed else { panic!("{malformed:?}") };
-    assert!(version == "1.5" && fault.line() > 0, "{malformed:?}");
+    assert!(version == "1.6" && fault.line() > 0, "{malformed:?}");
     Ok(())
 }
 
