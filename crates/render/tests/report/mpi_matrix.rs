@@ -156,7 +156,7 @@ fn the_node_is_drawn_with_what_messages_take_between_its_places() -> Result<(), 
     let svg = render::node::svg_of_mpi(&document)?;
     for words in [
         "messages between places",
-        ">host memory, 8 B, one message at a time<",
+        ">host memory, 8 B, one message at a time",
         ">1.00 µs<",
         "n0 node 1 to n1 node 1: 4.00 µs",
     ] {
