@@ -14,9 +14,10 @@ use crate::case::Case;
 use crate::device::{Device, DeviceKind};
 use crate::matrix::{Compares, Matrix};
 use crate::other_end::all_other_ends;
-use crate::quantity::{Quantity, RoundCount};
+use crate::quantity::Quantity;
 use crate::rank::Rank;
 use crate::result::{Outcome, RankResult};
+use crate::round_count::RoundCount;
 use crate::row::{Row, RowStatus};
 
 /// The rows that a document has, or those of its cases where it was read without.
