@@ -31,7 +31,7 @@ use stats::tolerance::GroupedValues;
 use stats::units::counted;
 
 use crate::column::within_id;
-use crate::run::other_ends;
+use report::other_end::other_ends;
 
 /// The fewest GPUs that a class is learned from.
 pub const LEAST_GPUS: usize = 8;

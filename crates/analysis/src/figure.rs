@@ -8,9 +8,10 @@ use std::fmt;
 use report::block::BlockTime;
 use report::case::{Case, Order, axes};
 use report::device::name_on_node;
-use report::kernels::{Work, WorkUnit};
+use report::quantity::Quantity;
 use report::rank::Rank;
 use report::result::RankResult;
+use report::round_count::RoundCount;
 use report::row::RowStatus;
 use report::settings::{Direction, MemoryKind};
 use schemars::JsonSchema;
@@ -68,14 +69,15 @@ impl Unit {
         if bytes <= LATENCY_UP_TO_BYTES { Self::Ns } else { Self::BytesPerS }
     }
 
-    /// The unit by which a case is judged; `work` is what a round of it computes, where it is a kernel's.
-    pub fn of_case<B>(case: &Case<B>, work: Option<Work>) -> Self {
-        match work.map(|work| work.unit) {
-            None => Self::of(case.bytes),
-            Some(WorkUnit::Byte) => Self::BytesPerS,
-            Some(WorkUnit::Flop) => Self::FlopPerS,
-            Some(WorkUnit::Key) => Self::KeysPerS,
-            Some(WorkUnit::Newer) => Self::More,
+    /// The unit by which figures of such a quantity and size are judged.
+    pub fn judging(quantity: Quantity, bytes: u64) -> Self {
+        match quantity {
+            Quantity::Bandwidth => Self::of(bytes),
+            Quantity::Latency => Self::Ns,
+            Quantity::KernelBandwidth => Self::BytesPerS,
+            Quantity::FlopRate => Self::FlopPerS,
+            Quantity::KeyRate => Self::KeysPerS,
+            Quantity::WorkRate => Self::More,
         }
     }
 
@@ -105,11 +107,11 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The figure of a result; `work` is what a round computes, where the case is a kernel's.
+    /// The figure of a result; `count` is what a round of its case counts.
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn of<B>(case: &Case<B>, result: &RankResult<B>, work: Option<Work>) -> Result<Self, String>
+    pub fn of<B>(case: &Case<B>, result: &RankResult<B>, count: RoundCount) -> Result<Self, String>
     where
         for<'b> BlockTime: From<&'b B>,
     {
@@ -119,19 +121,14 @@ impl Figure {
             _ => return Err(format!("{}: {}", status_word(status), reason.unwrap_or_default())),
         };
 
-        let unit = Unit::of_case(case, work);
-        let value = |block: BlockTime| match (unit, work) {
-            (_, Some(work)) => work.per_s(block.elapsed_ns / block.rounds as f64),
-            (Unit::BytesPerS, _) => block.bytes as f64 / block.elapsed_ns * 1e9,
-            _ => block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1))),
+        let unit = Unit::judging(count.quantity, case.bytes);
+        let value = |ns: f64, bytes_per_s: f64| if unit == Unit::Ns { ns } else { count.value(ns, bytes_per_s) };
+        let of_block = |block: BlockTime| {
+            let ns = block.elapsed_ns / (block.rounds as f64 * f64::from(block.copies_per_round.max(1)));
+            value(ns, block.bytes as f64 / block.elapsed_ns * 1e9)
         };
-        let median = match (unit, work) {
-            (_, Some(work)) => work.per_s(summary.median_ns),
-            (Unit::BytesPerS, _) => summary.median_bytes_per_s,
-            _ => summary.median_ns,
-        };
-
-        let blocks: Vec<f64> = result.blocks.iter().map(|block| value(block.into())).collect();
+        let median = value(summary.median_ns, summary.median_bytes_per_s);
+        let blocks: Vec<f64> = result.blocks.iter().map(|block| of_block(block.into())).collect();
         let is_figure = |value: &f64| value.is_finite() && *value > 0.0;
         if !is_figure(&median) || !blocks.iter().all(is_figure) {
             return Err("its figures are not all positive, finite numbers".to_owned());

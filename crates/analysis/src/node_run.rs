@@ -10,7 +10,6 @@ use report::case::Order;
 use report::device::{Device, name_on_node};
 use report::doctor::Check;
 use report::document::Status;
-use report::kernels::Work;
 use report::row::{Row, RowStatus};
 use report::rows::rows_of;
 use report::settings::{CopyEngine, Direction};
@@ -22,8 +21,8 @@ use crate::figure::Unit;
 use crate::gate::{Checked, Gate};
 use crate::model_answer::texts;
 use crate::reference::known_figures;
-use crate::run::other_ends;
 use crate::{imported_fits, reference_fits, words};
+use report::other_end::other_ends;
 
 /// One figure of one place of a node, in one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,12 +106,9 @@ struct RowFigure<'r> {
 }
 
 impl<'r> RowFigure<'r> {
-    fn of(row: &'r Row, unit: Unit, work: Option<Work>) -> Self {
-        let value = match (unit, work) {
-            (_, Some(work)) => row.median_ns.map(|ns| work.per_s(ns)),
-            (Unit::BytesPerS, _) => row.median_bytes_per_s,
-            _ => row.median_ns,
-        };
+    fn of(row: &'r Row) -> Self {
+        let unit = Unit::judging(row.quantity, row.bytes);
+        let value = if unit == Unit::Ns { row.median_ns } else { row.value };
         Self { row, unit, value: value.filter(|_| row.status == RowStatus::Measured) }
     }
 
@@ -126,12 +122,6 @@ impl<'r> RowFigure<'r> {
 /// The figures of the measured rows; those of threads that together make one cell of a matrix of CPU reads, writes,
 /// copies or kernels are one, with their sum, as the matrix shows it.
 fn with_threads_together<'r, B>(document: &Document<B>, rows: &'r [Row]) -> Vec<RowFigure<'r>> {
-    let counted = |case| {
-        let work = Work::of(document, case);
-        (Unit::of_case(case, work), work)
-    };
-    let cases: BTreeMap<&str, (Unit, Option<Work>)> =
-        document.cases.iter().map(|case| (&case.id[..], counted(case))).collect();
     let cell_of = |rank: u32| {
         document.matrices.iter().enumerate().find_map(|(number, matrix)| {
             let row = matrix.rows.iter().position(|row| row.ranks.contains(rank))?;
@@ -146,8 +136,7 @@ fn with_threads_together<'r, B>(document: &Document<B>, rows: &'r [Row]) -> Vec<
 
     let (mut all, mut first): (Vec<RowFigure>, BTreeMap<_, usize>) = (Vec::new(), BTreeMap::new());
     for row in rows {
-        let (unit, work) = cases.get(&row.case[..]).copied().unwrap_or((Unit::of(row.bytes), None));
-        let figure = RowFigure::of(row, unit, work);
+        let figure = RowFigure::of(row);
         let cell = cell_of(row.rank).filter(|_| is_of_threads(row)).map(|cell| (&row.case, cell));
         match cell.map(|cell| first.entry(cell)) {
             Some(Entry::Occupied(at)) => all[*at.get()].add(&figure),

@@ -19,7 +19,7 @@ use crate::baseline::is_staged;
 use crate::held_figure::HeldFigure;
 use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
-use crate::run::other_ends;
+use report::other_end::other_ends;
 
 /// A source that does not tell the size of its copies is compared with copies from this size on, whose rate is the link's.
 const LARGE: u64 = 64 << 20;

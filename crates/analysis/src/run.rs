@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 
 use report::Document;
 use report::block::BlockTime;
-use report::device::name_on_node;
 use report::document::Status;
-use report::kernels::Work;
-use report::matrix::{Compares, Matrix};
+use report::other_end::other_ends;
+use report::round_count::RoundCount;
 
 use crate::conditions::{Condition, conditions};
 use crate::figure::{Figure, Key};
@@ -67,11 +66,11 @@ impl Run {
         let others = other_ends(document);
         let mut figures = BTreeMap::new();
         for case in &document.cases {
-            let work = Work::of(document, case);
+            let count = RoundCount::of(document, case);
             for result in &case.ranks {
                 let Some(rank) = ranks.get(&result.rank) else { continue };
                 let other = others.get(&result.rank).map(String::as_str);
-                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result, work));
+                figures.insert(Key::of(case, rank, several, other), Figure::of(case, result, count));
             }
         }
         Ok(Self {
@@ -82,26 +81,4 @@ impl Run {
             figures,
         })
     }
-}
-
-/// By rank of copies between GPUs, the GPU at the other end, where its own does not tell it: it has several others, or is both ends. In the matrices of
-/// such a document rows and columns are the same GPUs in the same order.
-pub fn other_ends<B>(document: &Document<B>) -> BTreeMap<u32, String> {
-    let own: BTreeMap<u32, &str> =
-        document.ranks.iter().map(|rank| (rank.rank, name_on_node(&rank.asked.device))).collect();
-    let mut others = BTreeMap::new();
-    // A suite has such matrices beside others.
-    let is_of_pairs = |matrix: &&Matrix| document.command == "peer" || matrix.compares == Compares::Pairs;
-    for matrix in document.matrices.iter().filter(is_of_pairs) {
-        let several = matrix.columns.len() > 2;
-        for (row, of_row) in matrix.rows.iter().zip(&matrix.columns) {
-            for column in matrix.columns.iter().filter(|column| several || column.device == of_row.device) {
-                for rank in row.ranks.and(&column.ranks).iter() {
-                    let is_own = own.get(&rank).is_some_and(|own| *own == of_row.device);
-                    others.insert(rank, if is_own { &column.device } else { &of_row.device }.clone());
-                }
-            }
-        }
-    }
-    others
 }

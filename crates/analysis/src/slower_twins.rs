@@ -20,7 +20,7 @@ use report::slower_twin::SlowerTwin;
 
 use crate::baseline::{Class, is_staged, values};
 use crate::gate::OWN_MEMORY;
-use crate::run::other_ends;
+use report::other_end::other_ends;
 
 /// Copies below this size are told by their latency, which is not the link's.
 const LEAST_BYTES: u64 = 1 << 20;

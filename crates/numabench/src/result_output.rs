@@ -87,7 +87,8 @@ impl<'a> Output<'a> {
         } else {
             let (width, color) = (terminal::width(), terminal::color(self.color));
             let saved_to = saved_to.map(|path| path.display().to_string());
-            terminal::print(draw(&document, &Style { width, color, quiet: self.quiet, saved_to }).as_bytes())
+            let style = Style { width, color, quiet: self.quiet, saved_to, screen: terminal::screen() };
+            terminal::print(draw(&document, &style).as_bytes())
         };
         fault.map_or(Ok(()), Err).and(printed).map(|()| exit)
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use render::terminal::SCREEN;
 use report::sink::rescue_bytes;
 use stats::printable;
 
@@ -12,6 +13,11 @@ use crate::version;
 
 /// Columns when nobody says how many there are.
 const WIDTH: usize = 100;
+
+/// The lines of the command itself and of the next prompt.
+const PROMPT: usize = 2;
+/// The least lines that an answer has room in.
+const LEAST_SCREEN: usize = 22;
 
 /// Writes to standard output. A reader that closed the pipe (`| head -1`) has what it wanted: that is no error.
 pub fn print(bytes: &[u8]) -> Result<(), Fault> {
@@ -92,6 +98,12 @@ pub fn width() -> usize {
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     terminal.or(columns).unwrap_or(WIDTH).clamp(80, 120)
+}
+
+/// How many lines fit a screen of the terminal, less those of the prompt; as many as where there is none for what goes to a file or a pipe.
+pub fn screen() -> usize {
+    let rows = terminal_size::terminal_size().filter(|_| is_terminal()).map(|(_, height)| usize::from(height.0));
+    rows.map_or(SCREEN, |rows| rows.saturating_sub(PROMPT).clamp(LEAST_SCREEN, SCREEN))
 }
 
 /// Whether tables are coloured: as told, else on a terminal whose user has not set `NO_COLOR` (no-color.org).

@@ -2,12 +2,19 @@
 
 use analysis::figure::Unit;
 use report::kernels::WorkUnit;
+use report::quantity::Quantity;
 use report::row::Row;
 use stats::interval::Interval;
 use stats::summary::Summary;
 
 /// Digits of a figure without an interval.
 const WITHOUT: i32 = 3;
+
+/// A ratio from which on it is said as such.
+const MANY_TIMES: f64 = 11.0;
+
+/// A rate below this has too many zeros in GB/s.
+const LEAST_IN_GB: f64 = 1e7;
 
 /// The value with the digits that half the width of its interval leaves, three to four in all: the place of the half width's first digit is the last one shown.
 pub(crate) fn shown(value: f64, half_width: Option<f64>) -> String {
@@ -17,19 +24,30 @@ pub(crate) fn shown(value: f64, half_width: Option<f64>) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
+    let (_, decimals) = place_and_decimals(value, half_width);
+    format!("{value:.decimals$}")
+}
+
+/// The place of the first digit of a value (0 of 1 to 9, -1 of tenths), and how many decimals it is shown with.
+pub(crate) fn place_and_decimals(value: f64, half_width: Option<f64>) -> (i32, usize) {
     let place = |value: f64| value.abs().log10().floor() as i32;
-    let first = place(value);
+    let first = if value.is_finite() && value != 0.0 { place(value) } else { 0 };
     let digits = match half_width.filter(|half| half.is_finite() && *half > 0.0) {
         Some(half) => (first - place(half) + 1).clamp(2, 4),
         None => WITHOUT,
     };
-    let decimals = (digits - 1 - first).max(0) as usize;
-    format!("{value:.decimals$}")
+    (first, (digits - 1 - first).max(0) as usize)
 }
 
-/// `24.0 GB/s`.
+/// `24.0 GB/s`; of tiny copies `24.4 kB/s`.
 pub(crate) fn rate(bytes_per_s: f64, interval: Option<&Interval>) -> String {
-    format!("{} GB/s", rate_number(bytes_per_s, interval))
+    let (scale, unit) = match bytes_per_s.abs() {
+        rate if rate >= LEAST_IN_GB || rate == 0.0 || !rate.is_finite() => (1e9, "GB/s"),
+        rate if rate >= 1e6 => (1e6, "MB/s"),
+        _ => (1e3, "kB/s"),
+    };
+    let half = interval.map(|interval| (interval.high - interval.low) / 2.0 / scale);
+    format!("{} {unit}", shown(bytes_per_s / scale, half))
 }
 
 /// The same without the unit.
@@ -40,6 +58,14 @@ pub(crate) fn rate_number(bytes_per_s: f64, interval: Option<&Interval>) -> Stri
 /// `24.0`: the rate of the median block, GB/s.
 pub(crate) fn median_rate(summary: &Summary) -> String {
     rate_number(summary.median_bytes_per_s, summary.rate_interval().as_ref())
+}
+
+/// `9495 GFLOP/s`: a row's rate in what it counts; `None` of a latency, and where it was not measured.
+pub(crate) fn row_rate(row: &Row) -> Option<String> {
+    let per_s = row.value.filter(|_| row.quantity != Quantity::Latency)?;
+    let half = row.value_low.zip(row.value_high).map(|(low, high)| (high - low) / 2e9);
+    let unit = row.quantity.work().map_or("GB/s", WorkUnit::giga);
+    Some(format!("{} {unit}", shown(per_s / 1e9, half)))
 }
 
 /// The 95 % interval of a row's median time.
@@ -128,8 +154,11 @@ pub(crate) fn known_within(ratios: Option<&Interval>) -> String {
     ratios.map_or(String::new(), |ratios| format!(" (95 % interval {})", changes(ratios)))
 }
 
-/// `−3.1 %` of a ratio.
+/// `−3.1 %` of a ratio; `×2430` of one that nobody thinks of in per cent.
 pub(crate) fn change(ratio: f64) -> String {
+    if ratio.is_finite() && ratio >= MANY_TIMES {
+        return format!("×{}", shown(ratio, None));
+    }
     let percent = (ratio - 1.0) * 100.0;
     let text = if percent.abs() < 9.95 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") };
     text.replace('-', "−")
@@ -147,10 +176,15 @@ mod tests {
         assert_eq!(shown(12.784_31, None), "12.8");
         assert_eq!(time(4050.0, Some(&ends(4040.0, 4060.0))), "4.05 µs");
         assert_eq!(rate(55.2364e9, Some(&ends(55.2e9, 55.3e9))), "55.24 GB/s");
+        assert_eq!(
+            [24.4e3, 3.21e6, 0.0].map(|value| rate(value, None)),
+            ["24.4 kB/s", "3.21 MB/s", "0 GB/s"],
+            "a rate of tiny copies has no row of zeros"
+        );
         assert_eq!([shown(0.0, None), shown(f64::NAN, None), shown(1234.0, None)], ["0", "–", "1234"]);
         assert_eq!([size(48.046 * 1024.0), size(3.94e6), size(12.0)], ["48 KiB", "3.8 MiB", "12 B"]);
         assert_eq!(compared(Unit::Ns, 12.784_31e9), "12.78 s");
         assert_eq!([compared(Unit::BytesPerS, 1484.891e9), compared(Unit::More, 0.5)], ["1485 GB/s", "0.5000"]);
-        assert_eq!([change(0.969), change(1.2)], ["−3.1 %", "+20 %"]);
+        assert_eq!([change(0.969), change(1.2), change(2431.0)], ["−3.1 %", "+20 %", "×2431"]);
     }
 }

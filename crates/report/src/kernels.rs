@@ -8,10 +8,6 @@ use stats::IdSet;
 use stats::compare::TwoSampleComparison;
 use stats::interval::Interval;
 
-use crate::Document;
-use crate::case::Case;
-use crate::settings::Direction;
-
 /// What the `group` of a case ends with whose data stays on the device.
 pub const RESIDENT: &str = "/resident";
 /// The `group` of the copies that losses are predicted by.
@@ -66,40 +62,6 @@ impl WorkUnit {
             Self::Key => "Gkey/s",
             Self::Newer => "1e9/s",
         }
-    }
-}
-
-/// What one round of a kernel's case computes: of one thread, where CPUs compute.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Work {
-    /// What it is counted in.
-    pub unit: WorkUnit,
-    /// How much of it a round is: all runs between the copy of the input and that of the result.
-    pub per_round: f64,
-}
-
-impl Work {
-    /// The work of a case's round; `None` where the case is no kernel's, or the document does not say what that kernel computes.
-    pub fn of<B>(document: &Document<B>, case: &Case<B>) -> Option<Self> {
-        let group = case.group.as_deref().filter(|_| case.direction == Direction::Kernel)?;
-        document.kernels.iter().find_map(|kernel| kernel.work(group))
-    }
-
-    /// Work a second, where a round takes so long.
-    pub fn per_s(self, round_ns: f64) -> f64 {
-        self.per_round / round_ns * 1e9
-    }
-}
-
-impl KernelFigures {
-    /// The work of a round, where the group is one of this kernel's.
-    fn work(&self, group: &str) -> Option<Work> {
-        let runs = match group.strip_prefix(&self.name)? {
-            RESIDENT => 1,
-            rest if rest.is_empty() || rest.starts_with(',') => self.iterations,
-            _ => return None,
-        };
-        Some(Work { unit: self.unit, per_round: self.amount * f64::from(runs) })
     }
 }
 

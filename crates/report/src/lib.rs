@@ -1,7 +1,7 @@
 //! What a run gave, as a document: the types, their schemas, reading and writing. The only crate that knows serde_json.
 //!
 //! * `document` and the modules it names (`settings`, `launch`, `environment`, `node`, `device`, `rank`, `case`, `result`,
-//!   `contention`, `outlier_node`) are the result schema v1; `rows` makes its figures' flat table (`row` in documents); `known` is a value or the reason there is none;
+//!   `contention`, `outlier_node`) are the result schema v1; `rows` makes its figures' flat table (`row` in documents, `quantity` what a row counts, `round_count` found so, `other_end` the GPU at the other end of a copy); `known` is a value or the reason there is none;
 //! * `block` less than the whole of a block, for readers of large documents;
 //! * `place` is the placement document v1, which `numabench place` writes and reads back;
 //! * `matrix` which rank stands in which row and column; `measured_groups`, `loaded_latency`, `sweep_fit` and `slower_twin` what documents hold of findings (`analysis` finds them);
@@ -34,9 +34,11 @@ pub mod matrix;
 pub mod measured_groups;
 pub mod mpi;
 pub mod node;
+pub mod other_end;
 pub mod outlier_node;
 pub mod pieces;
 pub mod place;
+pub mod quantity;
 pub mod rank;
 pub mod read;
 pub mod result;
@@ -54,6 +56,7 @@ pub mod versioned;
 mod finite;
 mod header;
 mod known;
+pub mod round_count;
 
 pub use doctor::DoctorDocument;
 pub use document::Document;

@@ -99,7 +99,7 @@ pub trait SavedDocument: DeserializeOwned {
 }
 
 impl SavedDocument for Document {
-    const VERSION: Version = Version { schema: "numabench.result", major: 1, minor: 5 };
+    const VERSION: Version = Version { schema: "numabench.result", major: 1, minor: 6 };
     const WRITER: &'static str = "numabench pingpong --json FILE";
 
     fn from_json(bytes: &[u8]) -> Result<Self, ReadError> {
@@ -167,7 +167,8 @@ impl<B: DeserializeOwned> Document<B> {
         if minor == 0 {
             document.complete_from_1_0();
         }
-        if minor < 2 {
+        // Before 1.2 there were none, and before 1.6 they said less.
+        if minor < 6 {
             document.rows = rows(&document);
         }
         Ok(document)

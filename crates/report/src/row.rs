@@ -2,8 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::flag::Flag;
 
 use crate::case::{Case, CaseStatus, Order, Timing};
+use crate::quantity::{FigureUnit, Quantity};
 use crate::rank::Locality;
 use crate::result::{Outcome, RankResult};
 use crate::settings::{Direction, MemoryKind};
@@ -55,6 +57,50 @@ pub struct Row {
     pub percent_of_bound: Option<f64>,
     /// How many blocks were measured; null where it was not measured.
     pub blocks: Option<u64>,
+    /// The measurement that it is of, by the name of its command: of a `suite` the part (`matrix`, `peer`, `contend`, `latency`), else the document's `command`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub experiment: String,
+    /// The case's `group`: its row of the matrix, or the GPUs that were at it at once; null where it has none.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub group: Option<String>,
+    /// The GPU's `index`, in PCI order on its node; null for a node's memory.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub gpu: Option<u32>,
+    /// The GPU's UUID; null where it has none.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub uuid: Option<String>,
+    /// The GPU at the other end of a copy between GPUs (its `id` without a host), the same GPU for copies within its memory; null for all else.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub other_device: Option<String>,
+    /// What `value` measures.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub quantity: Quantity,
+    /// The figure of the median block, in `unit`: a rate, or of a `latency` the time; null where it was not measured.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub value: Option<f64>,
+    /// The lower end of its 95 % interval; null with fewer than 6 blocks.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub value_low: Option<f64>,
+    /// The upper end of its 95 % interval; null with fewer than 6 blocks.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub value_high: Option<f64>,
+    /// The unit of `value`.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub unit: FigureUnit,
+    /// What is odd about the figures; empty where nothing is, and where it was not measured.
+    #[serde(default)]
+    #[schemars(extend("since" = "1.6"))]
+    pub flags: Vec<Flag>,
 }
 
 /// How a case went on one rank.

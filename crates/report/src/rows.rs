@@ -6,9 +6,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use stats::flag::Flag;
+use stats::summary::Summary;
+
 use crate::Document;
 use crate::case::Case;
+use crate::device::{Device, DeviceKind};
+use crate::matrix::{Compares, Matrix};
+use crate::other_end::all_other_ends;
+use crate::quantity::Quantity;
+use crate::rank::Rank;
 use crate::result::{Outcome, RankResult};
+use crate::round_count::RoundCount;
 use crate::row::{Row, RowStatus};
 
 /// The rows that a document has, or those of its cases where it was read without.
@@ -18,18 +27,43 @@ pub fn rows_of<B>(document: &Document<B>) -> Cow<'_, [Row]> {
 
 /// The rows of a document's cases, case by case and rank by rank. A result of a rank that the document does not know has none.
 pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
-    let ranks: BTreeMap<u32, _> = document.ranks.iter().map(|rank| (rank.rank, rank)).collect();
-    let names: BTreeMap<&str, &str> =
-        document.devices.iter().map(|device| (&device.id[..], &device.name[..])).collect();
-    let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
-    let row = |(case, result): (&Case<B>, &RankResult<B>)| {
-        let rank = ranks.get(&result.rank)?;
+    let facts = RowFacts::of(document);
+    let of_case = |case| {
+        let count = RoundCount::of(document, case);
+        case.ranks.iter().filter_map(|result| facts.row(case, count, result)).collect::<Vec<_>>()
+    };
+    document.cases.iter().flat_map(of_case).collect()
+}
+
+/// What the rows of a document need beside their case and result.
+struct RowFacts<'d> {
+    command: &'d str,
+    ranks: BTreeMap<u32, &'d Rank>,
+    devices: BTreeMap<&'d str, &'d Device>,
+    matrices: &'d [Matrix],
+    other_ends: BTreeMap<u32, String>,
+}
+
+impl<'d> RowFacts<'d> {
+    fn of<B>(document: &'d Document<B>) -> Self {
+        Self {
+            command: &document.command,
+            ranks: document.ranks.iter().map(|rank| (rank.rank, rank)).collect(),
+            devices: document.devices.iter().map(|device| (&device.id[..], device)).collect(),
+            matrices: &document.matrices,
+            other_ends: all_other_ends(document),
+        }
+    }
+
+    fn row<B>(&self, case: &Case<B>, count: RoundCount, result: &RankResult<B>) -> Option<Row> {
+        let rank = self.ranks.get(&result.rank)?;
+        let device = self.devices.get(&rank.asked.device[..]);
+        let gpu = device.filter(|device| device.kind == DeviceKind::Gpu);
         let (status, reason) = RowStatus::with_reason(case, result);
-        let summary = result.summary().filter(|_| status == RowStatus::Measured);
-        let percent_of_bound = match &result.outcome {
-            Outcome::Measured { percent_of_bound, .. } if status == RowStatus::Measured => *percent_of_bound,
-            _ => None,
-        };
+        let measured = Measured::of(result).filter(|_| status == RowStatus::Measured);
+        let summary = measured.as_ref().map(|measured| measured.summary);
+        let [value, value_low, value_high] = summary.map_or([None; 3], |summary| values(count, summary));
+
         Some(Row {
             case: case.id.clone(),
             order: case.order,
@@ -42,7 +76,7 @@ pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
             pu: rank.asked.pu,
             memory_node: rank.asked.memory_node,
             device: rank.asked.device.clone(),
-            device_name: names.get(&rank.asked.device[..]).map(|name| (*name).to_owned()),
+            device_name: device.map(|device| device.name.clone()),
             locality: rank.locality,
             status,
             reason,
@@ -51,9 +85,69 @@ pub fn rows<B>(document: &Document<B>) -> Vec<Row> {
             median_high_ns: summary.and_then(|summary| Some(summary.median_interval_ns?.high)),
             median_bytes_per_s: summary.map(|summary| summary.median_bytes_per_s),
             bytes_per_s: summary.map(|summary| summary.bytes_per_s),
-            percent_of_bound,
+            percent_of_bound: measured.as_ref().and_then(|measured| measured.percent_of_bound),
             blocks: summary.map(|summary| summary.blocks),
+            experiment: self.experiment(result.rank).to_owned(),
+            group: case.group.clone(),
+            gpu: gpu.map(|gpu| gpu.index),
+            uuid: gpu.and_then(|gpu| gpu.uuid.clone()),
+            other_device: self.other_ends.get(&result.rank).cloned(),
+            quantity: count.quantity,
+            value,
+            value_low,
+            value_high,
+            unit: count.quantity.unit(),
+            flags: measured.map_or_else(Vec::new, |measured| measured.flags.to_vec()),
         })
+    }
+
+    /// The measurement that a rank took part in. The parts of a suite have ranks of their own, and each of these stands in the part's matrices.
+    fn experiment(&self, rank: u32) -> &'d str {
+        if self.command != "suite" {
+            return self.command;
+        }
+        let stands_in = |matrix: &&Matrix| matrix.rows.iter().any(|row| row.ranks.contains(rank));
+        self.matrices.iter().find(stands_in).map_or(self.command, |matrix| part_name(matrix.compares))
+    }
+}
+
+/// The command whose matrix compares so.
+fn part_name(compares: Compares) -> &'static str {
+    match compares {
+        Compares::Rows | Compares::Columns => "matrix",
+        Compares::Pairs => "peer",
+        Compares::Load | Compares::Beside | Compares::LeaveOneOut | Compares::Together => "contend",
+        Compares::Cores | Compares::Loaded => "latency",
+        Compares::Newer => "suite",
+    }
+}
+
+/// What is known of a rank's case that was measured.
+struct Measured<'r> {
+    summary: &'r Summary,
+    percent_of_bound: Option<f64>,
+    flags: &'r [Flag],
+}
+
+impl<'r> Measured<'r> {
+    fn of<B>(result: &'r RankResult<B>) -> Option<Self> {
+        match &result.outcome {
+            Outcome::Measured { summary, percent_of_bound, flags, .. } => {
+                Some(Self { summary, percent_of_bound: *percent_of_bound, flags })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The figure of the median block and the ends of its 95 % interval. The ends of a rate are those of the time the other way round.
+fn values(count: RoundCount, summary: &Summary) -> [Option<f64>; 3] {
+    let median = summary.median_ns;
+    let value = count.value(median, summary.median_bytes_per_s);
+    let Some(interval) = summary.median_interval_ns else { return [Some(value), None, None] };
+    let ends = match count.quantity {
+        Quantity::Latency => (interval.low, interval.high),
+        _ => (value * median / interval.high, value * median / interval.low),
     };
-    results.filter_map(row).collect()
+    [Some(value), Some(ends.0), Some(ends.1)]
 }

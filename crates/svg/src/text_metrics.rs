@@ -55,6 +55,22 @@ pub fn cut(text: &str, room: f64) -> String {
     format!("{}…", kept.trim_end_matches([' ', ',']))
 }
 
+/// The text where it fits, else its beginning and its end around an ellipsis: of a case's name the end says which GPU it is of.
+pub fn cut_middle(text: &str, room: f64) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let shortened = |kept: usize| {
+        let end = kept * 3 / 4;
+        let (head, tail) = (&letters[..kept - end], &letters[letters.len() - end..]);
+        let (head, tail): (String, String) = (head.iter().collect(), tail.iter().collect());
+        format!("{}…{}", head.trim_end_matches([' ', ',']), tail.trim_start_matches([' ', ',']))
+    };
+    let fits = (0..letters.len()).rev().map(shortened).find(|text| width(text) <= room);
+    fits.unwrap_or_else(|| "…".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +82,17 @@ mod tests {
             let cut = cut(name, f64::from(room));
             assert!(width(&cut) <= f64::from(room) + 0.01, "{cut} in {room}");
             assert!(cut == name || cut.ends_with('…'), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_cut_in_its_middle_still_says_of_which_gpu_it_is() {
+        let name = "simultaneous H2D, 64 MiB, pinned memory, GPU 12 from PU 3";
+        for room in 20..400 {
+            let cut = cut_middle(name, f64::from(room));
+            assert!(width(&cut) <= f64::from(room) + 0.01, "{cut} in {room}");
+            assert!(cut == name || cut.contains('…'), "{cut}");
+            assert!(room < 170 || cut.ends_with("GPU 12 from PU 3"), "{cut} in {room}");
         }
     }
 

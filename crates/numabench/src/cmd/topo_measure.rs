@@ -36,7 +36,7 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         terminal::print_document(&result_output::json(&document)?)?;
     } else {
         let color = terminal::color(ColorChoice::Auto);
-        let style = Style { width: terminal::width(), color, quiet: false, saved_to: None };
+        let style = Style { width: terminal::width(), color, quiet: false, saved_to: None, screen: terminal::screen() };
         terminal::print(table(&document, &style).as_bytes())?;
     }
     Ok(exit)

@@ -177,6 +177,9 @@ fn threads_beside_copies_are_compared_with_the_same_threads_without_in_one_direc
     Ok(())
 }
 
+/// What tells rows of a document apart, as docs/results.md says.
+const ROW_KEY: [&str; 7] = ["host", "experiment", "case", "device", "other_device", "pu", "memory_node"];
+
 #[test]
 fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> Done {
     for (kind, gpus) in kinds::tried().iter().flat_map(|kind| [(kind, "0"), (kind, "0,1")]) {
@@ -209,6 +212,10 @@ fn a_suite_measures_memory_gpus_and_contention_in_its_time_as_one_document() -> 
                     && ranks.iter().all(|rank| rank.as_u64() < Some(list(&document, "/ranks").len() as u64))
             );
         }
+        let key = |row: &Value| ROW_KEY.map(|field| row[field].to_string()).join(" ");
+        let mut keys: Vec<String> = list(&document, "/rows").iter().map(key).collect();
+        keys.sort();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "two rows of the same place: {keys:#?}");
         assert!(document["elapsed_s"].as_f64().is_some_and(|elapsed| elapsed < 40.0), "{}", document["elapsed_s"]);
     }
     let plan = run(&["suite", "--backend", "host", "--dry-run"]).well().out;

@@ -2,7 +2,7 @@
 
 use super::scale::{AxisUnit, Scale};
 use stats::interval::range;
-use svg::text_metrics::{cut, width};
+use svg::text_metrics::{cut, cut_middle, width};
 use svg::{Anchor, GUIDE, MARK, Picture, Stroke};
 
 /// A mark of a row.
@@ -45,6 +45,8 @@ pub(crate) struct Rows {
     pub(crate) from_zero: bool,
     /// Before a mark's number.
     pub(crate) signed: bool,
+    /// The farthest that the scale goes from zero: marks beyond it stand at its end, and their numbers beside the row.
+    pub(crate) most: Option<f64>,
 }
 
 /// From row to row, px.
@@ -69,6 +71,17 @@ impl Rows {
         let right = wide - if is_beside { said.min(wide * 0.3) + 16.0 } else { 14.0 };
         let row_height = if is_beside { ROW } else { ROW + 18.0 };
         let mut entries: Vec<(String, Stroke<'_>)> = self.levels.iter().map(|(_, name)| (name.clone(), MARK)).collect();
+        let has = |wanted: fn(&Mark) -> bool| self.rows.iter().flat_map(|row| &row.marks).any(|(mark, _)| wanted(mark));
+        if has(|mark| matches!(mark, Mark::Bar(_))) && has(|mark| matches!(mark, Mark::Span(..))) {
+            entries.push((
+                "median".to_owned(),
+                Stroke { colour: "currentColor", width: 10.0, opacity: 0.5, dashed: false },
+            ));
+            entries.push((
+                "95 % interval".to_owned(),
+                Stroke { colour: "currentColor", width: 8.0, opacity: 0.25, dashed: false },
+            ));
+        }
         if let Some((.., name)) = &self.zone {
             entries.push((name.clone(), Stroke { colour: "currentColor", width: 10.0, opacity: 0.14, dashed: false }));
         }
@@ -90,12 +103,12 @@ impl Rows {
             let line = top + row_height * at as f64 + if is_beside { 0.0 } else { 18.0 };
             let base = line + 16.0;
             if is_beside {
-                picture.text(left - 10.0, base, Anchor::End, &cut(&row.name, left - 14.0));
+                picture.text(left - 10.0, base, Anchor::End, &cut_middle(&row.name, left - 14.0));
                 picture.text(right + 10.0, base, Anchor::Start, &cut(&row.said, wide - right - 12.0));
             } else {
                 let said = cut(&row.said, wide * 0.5);
                 let room = wide - 18.0 - width(&said);
-                picture.text(4.0, line - 2.0, Anchor::Start, &cut(&row.name, room - 4.0));
+                picture.text(4.0, line - 2.0, Anchor::Start, &cut_middle(&row.name, room - 4.0));
                 picture.text(wide - 4.0, line - 2.0, Anchor::End, &said);
             }
             row.drawn(&mut picture, scale, line + 12.0);
@@ -116,7 +129,8 @@ impl Rows {
         let others = self.levels.iter().map(|(value, _)| *value);
         let zone = self.zone.iter().flat_map(|(low, high, _)| [*low, *high]);
         let all = values.chain(others).chain(zone).chain(self.from_zero.then_some(0.0));
-        let (low, high) = range(all.filter(|value| value.is_finite())).unwrap_or((0.0, 1.0));
+        let within = |value: f64| self.most.map_or(value, |most| value.clamp(-most, most));
+        let (low, high) = range(all.filter(|value| value.is_finite()).map(within)).unwrap_or((0.0, 1.0));
         let room = (high - low) * 0.04;
         Scale::linear(if low == 0.0 { 0.0 } else { low - room }, high + room, left, right)
     }

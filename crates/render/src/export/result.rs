@@ -8,21 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::figure::status_word;
 use analysis::incomplete::Incomplete;
-use analysis::run::other_ends;
 use analysis::words::lanes;
 use report::Document;
 use report::device::name_on_node;
 use report::document::Status;
 use report::json::word;
+use report::other_end::other_ends;
+use report::quantity::Quantity;
 use report::result::RankResult;
 use report::row::{Row, RowStatus};
 use report::timestamp::unix_ns;
 
-use super::points::{Estimate, Gauge, Label, Number, Point, Points, TestCase, TestFault, TestOutcome, known};
-use super::quantity::{Quantity, metrics};
+use super::points::{Gauge, Label, Number, Point, Points, TestCase, TestFault, TestOutcome, known};
+use super::quantity::{figures, in_words, metrics};
 
 /// The columns of its table.
-const COLUMNS: [&str; 34] = [
+const COLUMNS: [&str; 40] = [
     "started_at",
     "numabench",
     "platform",
@@ -57,13 +58,19 @@ const COLUMNS: [&str; 34] = [
     "value",
     "value_low",
     "value_high",
+    "experiment",
+    "group",
+    "gpu",
+    "uuid",
+    "other_device",
+    "flags",
 ];
 const FIELDS: [&str; 7] =
     ["median_ns", "median_low_ns", "median_high_ns", "median_bytes_per_s", "bytes_per_s", "percent_of_bound", "value"];
 /// A device by what it is on its node, and its model.
 const DEVICE: [Label; 3] = [
     Label { name: "device", word: "device_on_node" },
-    Label { name: "other_device", word: "other_device" },
+    Label { name: "other_device", word: "other_end" },
     Label { name: "model", word: "device_name" },
 ];
 
@@ -122,10 +129,6 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
         })
         .collect();
     let others = other_ends(document);
-    let quantities: BTreeMap<&str, Quantity> =
-        document.cases.iter().map(|case| (&case.id[..], Quantity::of(document, case))).collect();
-    let groups: BTreeMap<&str, &str> =
-        document.cases.iter().filter_map(|case| Some((&case.id[..], case.group.as_deref()?))).collect();
     let without_rank = |row: &Row| name(row, nodes.get(&row.rank).copied(), others.get(&row.rank));
     let (mut seen, mut doubles) = (BTreeSet::new(), BTreeSet::new());
     for name in document.rows.iter().map(without_rank) {
@@ -140,16 +143,10 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
             name = format!("{name}/rank{double}");
         }
         let mut words = labels(document, row, links.get(&row.device[..]).cloned().unwrap_or_default());
-        words.push(("group", groups.get(&row.case[..]).copied().unwrap_or_default().to_owned()));
-        words.push(("other_device", others.get(&row.rank).cloned().unwrap_or_default()));
+        words.push(("other_end", others.get(&row.rank).cloned().unwrap_or_default()));
         words.push(("double", double));
-        let quantity = quantities.get(&row.case[..]).copied().unwrap_or(Quantity::Bytes);
-        words.extend([("quantity", quantity.name().to_owned()), ("unit", quantity.unit().to_owned())]);
-        let figures = quantity.figures(row);
         // A rate in bytes is there where bytes are what counts.
-        let moved = |rate: Option<f64>| rate.filter(|_| quantity == Quantity::Bytes).map(Number::Real);
-        let value = figures.first();
-        let end = |end: fn(&Estimate) -> Option<f64>| value.and_then(end).map(Number::Real);
+        let moved = |rate: Option<f64>| rate.filter(|_| row.quantity == Quantity::Bandwidth).map(Number::Real);
         let took_s = results
             .get(&(&row.case[..], row.rank))
             .and_then(|result| result.summary())
@@ -171,17 +168,17 @@ fn rows<B>(document: &Document<B>, several: bool) -> Vec<Point> {
                 ("bytes_per_s", moved(row.bytes_per_s)),
                 ("percent_of_bound", row.percent_of_bound.map(Number::Real)),
                 ("blocks", row.blocks.map(Number::Count)),
-                ("value", end(|figure| Some(figure.value))),
-                ("value_low", end(|figure| figure.low)),
-                ("value_high", end(|figure| figure.high)),
+                ("value", row.value.map(Number::Real)),
+                ("value_low", row.value_low.map(Number::Real)),
+                ("value_high", row.value_high.map(Number::Real)),
             ]),
-            figures,
+            figures: figures(row),
             test: Some(TestCase {
                 suite: row.case.clone(),
                 class: row.case.clone(),
                 name: name.clone(),
                 took_s,
-                outcome: outcome(row, quantity),
+                outcome: outcome(row),
             }),
             name,
         }
@@ -223,14 +220,22 @@ fn labels<B>(document: &Document<B>, row: &Row, link: String) -> Vec<(&'static s
         ("status", word(&row.status)),
         ("reason", row.reason.clone().unwrap_or_default()),
         ("link", link),
+        ("quantity", word(&row.quantity)),
+        ("unit", word(&row.unit)),
+        ("experiment", row.experiment.clone()),
+        ("group", row.group.clone().unwrap_or_default()),
+        ("gpu", row.gpu.map_or(String::new(), |gpu| gpu.to_string())),
+        ("uuid", row.uuid.clone().unwrap_or_default()),
+        ("other_device", row.other_device.clone().unwrap_or_default()),
+        ("flags", row.flags.iter().map(word).collect::<Vec<_>>().join(" ")),
     ]
 }
 
-fn outcome(row: &Row, quantity: Quantity) -> TestOutcome {
+fn outcome(row: &Row) -> TestOutcome {
     let reason = row.reason.clone().unwrap_or_default();
     let why = |reason| TestFault { kind: status_word(row.status), reason };
     match row.status {
-        RowStatus::Measured => TestOutcome::Measured(quantity.words(row)),
+        RowStatus::Measured => TestOutcome::Measured(in_words(row)),
         RowStatus::Skipped => TestOutcome::Skipped(reason),
         RowStatus::Failed | RowStatus::Newer => TestOutcome::Error(why(reason)),
         RowStatus::Invalid | RowStatus::Corrupt => TestOutcome::Failure(why(reason)),

@@ -58,6 +58,34 @@ impl Table {
         })
     }
 
+    /// Whether frames tell cells apart: where all memory is near, or none, they say nothing.
+    fn has_frames(&self) -> bool {
+        let is = |wanted: bool| {
+            let mut cells = self.rows.iter().flat_map(|(_, cells)| cells);
+            cells.any(|cell| matches!(cell, Cell::Figure { is_near, .. } if *is_near == wanted))
+        };
+        is(true) && is(false)
+    }
+
+    /// Decimals by the place of a figure's first digit: those of the least certain figure of about that size, so that figures side by side have as many digits.
+    fn decimals(&self) -> BTreeMap<i32, usize> {
+        let mut decimals = BTreeMap::new();
+        for (_, cells) in &self.rows {
+            for cell in cells {
+                let Cell::Figure { value, half_width, .. } = cell else { continue };
+                let (place, own) = self.own_decimals(*value, *half_width);
+                decimals.entry(place).and_modify(|least: &mut usize| *least = own.min(*least)).or_insert(own);
+            }
+        }
+        decimals
+    }
+
+    fn own_decimals(&self, value: f64, half_width: Option<f64>) -> (i32, usize) {
+        let scale = if self.is_time { 1.0 } else { 1e9 };
+        let half_width = half_width.filter(|_| self.columns.len() <= CROWDED);
+        digits::place_and_decimals(value / scale, half_width.map(|half| half / scale))
+    }
+
     /// Whether there is a figure.
     pub(super) fn has_figures(&self) -> bool {
         self.figures().next().is_some()
@@ -75,14 +103,20 @@ impl Table {
         if self.is_time { self.best() / value } else { value / self.best() }
     }
 
-    fn number(&self, value: f64, half_width: Option<f64>) -> String {
+    fn number(&self, value: f64, half_width: Option<f64>, decimals: &BTreeMap<i32, usize>) -> String {
         let scale = if self.is_time { 1.0 } else { 1e9 };
-        let half_width = half_width.filter(|_| self.columns.len() <= CROWDED);
-        digits::shown(value / scale, half_width.map(|half| half / scale))
+        let (place, own) = self.own_decimals(value, half_width);
+        let decimals = decimals.get(&place).copied().unwrap_or(own);
+        if value.is_finite() && value != 0.0 {
+            format!("{:.decimals$}", value / scale)
+        } else {
+            digits::shown(value, None)
+        }
     }
 
     fn with_unit(&self, value: f64) -> String {
-        format!("{} {}", self.number(value, None), if self.is_time { "ns" } else { "GB/s" })
+        let scale = if self.is_time { 1.0 } else { 1e9 };
+        format!("{} {}", digits::shown(value / scale, None), if self.is_time { "ns" } else { "GB/s" })
     }
 
     /// The table with its values.
@@ -97,28 +131,30 @@ impl Table {
         let names = names.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)));
         let head: String = std::iter::once(format!("<td>{corner}</td>")).chain(names).collect();
         let class = if self.columns.len() > CROWDED { " class=\"heat dense\"" } else { " class=\"heat\"" };
+        let decimals = self.decimals();
         page.scrolled(title, class, &head, |html| {
             for (name, cells) in &self.rows {
                 html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escaped(name)));
                 for cell in cells {
-                    html.push_str(&self.cell(cell));
+                    html.push_str(&self.cell(cell, &decimals));
                 }
                 html.push_str("</tr>\n");
             }
         });
         self.key(page);
+        page.release();
     }
 
-    fn cell(&self, cell: &Cell) -> String {
+    fn cell(&self, cell: &Cell, decimals: &BTreeMap<i32, usize>) -> String {
         match cell {
             Cell::Empty => "<td></td>".to_owned(),
             Cell::None(why) => format!("<td title=\"{}\">–</td>", escaped(why)),
             Cell::Figure { value, half_width, said, is_own: true, .. } => {
-                format!("<td title=\"{}\">{}</td>", escaped(said), self.number(*value, *half_width))
+                format!("<td title=\"{}\">{}</td>", escaped(said), self.number(*value, *half_width, decimals))
             }
             Cell::Figure { value, half_width, said, is_near, .. } => {
-                let class = if *is_near { " class=\"near\"" } else { "" };
-                coloured(class, self.part(*value), said, &self.number(*value, *half_width))
+                let class = if *is_near && self.has_frames() { " class=\"near\"" } else { "" };
+                coloured(class, self.part(*value), said, &self.number(*value, *half_width, decimals))
             }
         }
     }
@@ -128,17 +164,12 @@ impl Table {
             true => ["4 times the shortest", "twice", "1.33 times", "the shortest"],
             false => ["a quarter of the best", "half", "three quarters", "the best"],
         };
-        let has_near = self
-            .rows
-            .iter()
-            .flat_map(|(_, cells)| cells)
-            .any(|cell| matches!(cell, Cell::Figure { is_near: true, .. }));
         let mut html: String = PARTS
             .iter()
             .zip(words)
             .map(|(part, word)| format!("<span style=\"background-color:{}\"></span>{word}", of_part(*part)))
             .collect();
-        if has_near {
+        if self.has_frames() {
             html.push_str(". Framed: the memory that the platform declares near");
         }
         page.raw(&format!("<p class=\"key\">{html}</p>\n"));

@@ -1,6 +1,6 @@
 //! A report of one run or several as one HTML file: for people who were not there, in a browser, in print, in a CI server's artifact viewer.
 //!
-//! The answer stands first, in the colour of what it says; then the picture that shows it; tables are folded behind it. The file asks for nothing: no script, no
+//! One sentence stands first, in the colour of what it says; then the picture that shows it; then what else was found and what is normal; tables are folded behind it. The file asks for nothing: no script, no
 //! font, no request; its style sheet can be stripped, as CI servers do, and it still reads from top to bottom. Pictures are `svg`'s, laid out twice, for a page and for a
 //! telephone; their values are under the pointer and in the tables.
 //!
@@ -94,19 +94,33 @@ impl Paged for Document {
 
     fn draw(&self, page: &mut HtmlPage) {
         verdict::draw(self, page);
-        page.list(&sentences(reference_fits::answer(self, None, &known_figures())));
+        let against_others = sentences(reference_fits::answer(self, None, &known_figures()));
+        page.hold(|page| {
+            if !against_others.is_empty() {
+                page.heading(1, "Is this normal?");
+            }
+            page.list(&against_others);
+        });
         // A rate of pieces is that of a way of sending them, and one of touches that of moving pages: neither is a link's.
         let is_of_links = self.pieces.is_none() && !analysis::moving::is_of(self);
+        // The answer of a sweep is a curve: it stands before the node.
+        let is_sweep = !self.fits.is_empty();
+        if is_sweep {
+            curves::draw(self, page);
+        }
         if let Some(node) = node::of_result(self).filter(|_| is_of_links) {
             let title = "The node, and what was measured on its links";
             page.picture(title, &node.described(), |wide| node.drawn(wide));
         }
         ranks::draw(self, page);
-        curves::draw(self, page);
+        if !is_sweep {
+            curves::draw(self, page);
+        }
         loaded::draw(self, page);
         matrices::draw(self, page);
         contention::penalties(self, page);
         kernels::draw(self, page);
+        page.release();
         tables::draw(self, page);
     }
 }

@@ -45,20 +45,23 @@ impl Paged for MpiDocument {
     }
 
     fn draw(&self, page: &mut HtmlPage) {
-        page.answer(answer_status::of_mpi(self), &self.verdict);
+        page.answer_then_picture(answer_status::of_mpi(self), &self.verdict);
         if let Some(incomplete) = Incomplete::of_mpi(self) {
             page.element("p", &format!("Not complete: {incomplete}."));
         }
         if let Some(why) = &self.simulated {
             page.element("p", &simulated(why));
         }
-        page.list(&sentences(ModelAnswer::of_mpi(self).into_iter().collect()));
-        page.list(&self.notes);
+        page.hold(|page| {
+            page.list(&sentences(ModelAnswer::of_mpi(self).into_iter().collect()));
+            page.list(&self.notes);
+        });
         if let Some(matrix) = &self.matrix {
             places_matrix(self, matrix, page);
         } else {
             self.pairs.iter().for_each(|pair| curves(pair, page));
         }
+        page.release();
         figures(self, page);
         tried(self, page);
         places(self, page);

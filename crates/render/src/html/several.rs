@@ -28,6 +28,11 @@ use crate::digits::{self, compared as figure};
 const CASES: usize = 60;
 const PICTURES: usize = 12;
 
+/// A change of more per cent than this stands at the end of the scale: it would leave the others no room.
+const MOST_PERCENT: f64 = 200.0;
+/// How much farther than the largest change the scale goes for the ends of intervals.
+const ROOM: f64 = 1.5;
+
 /// What a key is called, where documents say it.
 pub(super) type Names<'n> = &'n dyn Fn(&Key) -> String;
 
@@ -109,8 +114,11 @@ fn differences(cases: &[ComparedCase], names: Names<'_>, page: &mut HtmlPage) {
         return;
     }
     let threshold = sorted.iter().map(|case| case.threshold).fold(f64::MAX, f64::min) * 100.0;
+    let changes = sorted.iter().map(|case| percent(ratio(case)).abs());
+    let largest = changes.fold(4.0 * threshold, f64::max).min(MOST_PERCENT);
     let rows = Rows {
         title: "% against the first".to_owned(),
+        most: Some(largest * ROOM),
         rows,
         levels: vec![(0.0, "no change".to_owned())],
         zone: Some((-threshold, threshold, format!("does not matter (±{} %)", digits::shown(threshold, None)))),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use analysis::figure::{Figure, status_word};
 use analysis::words::lanes;
 use report::Document;
-use report::kernels::Work;
 use report::result::{NodePages, PlacementSeen};
+use report::round_count::RoundCount;
 use report::row::Row as FigureRow;
 use stats::units::counted;
 
@@ -29,7 +29,7 @@ pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
 }
 
 fn figures(document: &Document, page: &mut HtmlPage) {
-    let header = ["case", "", "time ", "± 95 % ", "GB/s ", "of the link's limit ", "blocks ", "status"];
+    let header = ["case", "", "time ", "± 95 % ", "rate ", "of the link's limit ", "blocks ", "status"];
     page.folded(&format!("All {}", counted(document.rows.len(), "figure")), |page| {
         page.table("Figures", &header, document.rows.iter().take(ROWS).map(|row| cells(document, row)));
         if document.rows.len() > ROWS {
@@ -48,7 +48,7 @@ fn cells(document: &Document, row: &FigureRow) -> Vec<String> {
         names::rank(document, row.rank),
         row.median_ns.map_or_else(dash, |ns| digits::time(ns, ends.as_ref())),
         half.map_or_else(dash, digits::percent),
-        row.median_bytes_per_s.map_or_else(dash, |rate| digits::shown(rate / 1e9, half.map(|half| half * rate / 1e9))),
+        digits::row_rate(row).unwrap_or_else(dash),
         row.percent_of_bound.map_or_else(dash, |percent| format!("{percent:.0} %")),
         row.blocks.map_or_else(dash, |blocks| blocks.to_string()),
         match &row.reason {
@@ -91,8 +91,9 @@ fn placement(document: &Document, page: &mut HtmlPage) {
 /// Every block as a speck beside the median: drift, two modes and a slow first block are seen here before any test names them.
 fn blocks(document: &Document, page: &mut HtmlPage) {
     let results = document.cases.iter().flat_map(|case| case.ranks.iter().map(move |result| (case, result)));
-    let figures = results
-        .filter_map(|(case, result)| Some((case, result, Figure::of(case, result, Work::of(document, case)).ok()?)));
+    let figures = results.filter_map(|(case, result)| {
+        Some((case, result, Figure::of(case, result, RoundCount::of(document, case)).ok()?))
+    });
     let several: Vec<_> = figures.filter(|(.., figure)| figure.blocks.len() > 1).collect();
     if several.is_empty() {
         return;

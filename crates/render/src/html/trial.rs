@@ -32,7 +32,7 @@ impl Paged for TrialDocument {
     }
 
     fn draw(&self, page: &mut HtmlPage) {
-        page.answer(answer_status::of_trial(self), &self.verdict);
+        page.answer_then_picture(answer_status::of_trial(self), &self.verdict);
         if let Some(incomplete) = Incomplete::of_trial(self) {
             page.list(&[format!("Not complete: {incomplete}.")]);
         }
@@ -40,6 +40,7 @@ impl Paged for TrialDocument {
             differences(self, metric, page);
             runs(self, metric, page);
         }
+        page.release();
         page.list(&self.notes);
         tables(self, page);
     }

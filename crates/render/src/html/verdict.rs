@@ -4,6 +4,7 @@ use analysis::answer_status::{self, AnswerStatus};
 use std::collections::BTreeMap;
 
 use analysis::figure::status_word;
+use analysis::unfinished;
 use report::Document;
 use report::document::{Level, PlatformKind, Status};
 use stats::units::counted;
@@ -11,38 +12,55 @@ use stats::units::counted;
 use super::write::{HtmlPage, simulated};
 use crate::names;
 
-/// So many sentences stand open.
-const SENTENCES: usize = 8;
-
+/// Draws the answer's first sentence, and what a reader must know to read the picture behind it; the other sentences are held until behind that picture.
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let (tone, state) = state(document);
+    let said = sentences(document, tone, &state);
+    page.answer_then_picture(tone, &said);
+    page.list(&before_the_picture(document, said.first()));
+    page.hold(|page| page.list(&warnings(document, &said, state)));
+}
+
+/// What the run had to say, and how it ended where no sentence says so.
+fn warnings(document: &Document, said: &[String], state: String) -> Vec<String> {
+    let mut also: Vec<String> = Vec::new();
+    let grave = document.messages.iter().filter(|message| message.level != Level::Info);
+    also.extend(grave.map(|message| message.text.clone()));
+    if !said.contains(&state) {
+        also.push(state);
+    }
+    also
+}
+
+/// The answer's sentences, what the reader takes away first: a slow GPU, or that the run did not end well.
+fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String> {
     let own = || if document.matrices.is_empty() { analysis::answer::answer(document) } else { Vec::new() };
     let mut said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
     let slow = slower(document);
+    let partial = unfinished::partial(document);
+    let says_how_it_ended = partial.as_ref().is_some_and(|partial| said.contains(partial));
     match (slow.is_empty(), tone) {
-        (false, _) => drop(said.splice(0..0, slow)),
-        // The first sentence is what the reader takes away: that it did not end well, then.
-        (true, AnswerStatus::Finding) => said.insert(0, state.clone()),
-        _ if said.is_empty() => said.push(state.clone()),
+        // That some cases are lost stands below the answer, before the picture.
+        (false, _) => {
+            said.retain(|sentence| Some(sentence) != partial.as_ref());
+            said.splice(0..0, slow);
+        }
+        (true, AnswerStatus::Finding) if !says_how_it_ended => said.insert(0, state.to_owned()),
+        _ if said.is_empty() => said.push(state.to_owned()),
         _ => {}
     }
-    let more = said.split_off(said.len().min(SENTENCES));
-    page.answer(tone, &said);
-    if !more.is_empty() {
-        page.folded(&format!("{} more sentences", more.len()), |page| page.list(&more));
-    }
-    let mut also: Vec<String> = Vec::new();
+    said
+}
+
+/// What the figures are not: those of real devices, of a GPU, of all cases, of all ranks.
+fn before_the_picture(document: &Document, said: Option<&String>) -> Vec<String> {
+    let mut notes: Vec<String> = document.platform.simulated.as_deref().map(simulated).into_iter().collect();
     if document.platform.kind == PlatformKind::Host && document.cases.iter().all(|case| case.range_bytes.is_none()) {
-        also.push("No GPU in this measurement: host memory was measured instead.".to_owned());
+        notes.push("No GPU in this measurement: host memory was measured instead.".to_owned());
     }
-    also.extend(document.platform.simulated.as_deref().map(simulated));
-    let grave = document.messages.iter().filter(|message| message.level != Level::Info);
-    also.extend(grave.map(|message| message.text.clone()));
-    also.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));
-    if !said.contains(&state) && !more.contains(&state) {
-        also.push(state);
-    }
-    page.list(&also);
+    notes.extend(unfinished::partial(document).filter(|partial| said != Some(partial)));
+    notes.extend(document.missing.iter().map(|lost| format!("Rank {} is missing: {}.", lost.rank, lost.why)));
+    notes
 }
 
 /// GPUs that are slower than those like them, each in a sentence.

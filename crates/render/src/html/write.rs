@@ -10,6 +10,9 @@ use svg::text_metrics::TEXT;
 pub(super) const WIDE: f64 = 760.0;
 pub(super) const NARROW: f64 = 352.0;
 
+/// So many sentences stand open.
+const SENTENCES: usize = 8;
+
 /// The page so far.
 #[derive(Default)]
 pub struct HtmlPage {
@@ -18,6 +21,8 @@ pub struct HtmlPage {
     pub(super) level: u8,
     /// The pictures, each as a file of its own, where they are asked for.
     kept: Option<Vec<(String, String)>>,
+    /// What stands behind the first picture: a reader sees one sentence, what it is of, and then the rest.
+    held: String,
 }
 
 impl HtmlPage {
@@ -60,12 +65,25 @@ impl HtmlPage {
         self.element(&name, text);
     }
 
+    /// Draws what stands behind the next picture or coloured table; without one, where `release` is called.
+    pub(super) fn hold(&mut self, draw: impl FnOnce(&mut Self)) {
+        let mut behind = Self { level: self.level, ..Self::default() };
+        draw(&mut behind);
+        self.held.push_str(&behind.html);
+    }
+
+    /// Writes what was held.
+    pub(super) fn release(&mut self) {
+        let held = std::mem::take(&mut self.held);
+        self.raw(&held);
+    }
+
     /// An element with text.
     pub(super) fn element(&mut self, name: &str, text: &str) {
         self.raw(&format!("<{name}>{}</{name}>\n", escaped(text)));
     }
 
-    /// The answer: its first sentence stands out, in the colour of its status; the others follow.
+    /// The answer: its first sentence stands out, in the colour of its status; the others follow. Pages whose picture comes between hold these.
     pub(super) fn answer(&mut self, status: AnswerStatus, sentences: &[String]) {
         let class = match status {
             AnswerStatus::Well => "",
@@ -80,6 +98,22 @@ impl HtmlPage {
         }
     }
 
+    /// The answer's first sentence; the others stand behind the first picture, as far as they are not folded away.
+    pub(super) fn answer_then_picture(&mut self, status: AnswerStatus, sentences: &[String]) {
+        let (first, more) = sentences.split_at(sentences.len().min(1));
+        self.answer(status, first);
+        self.hold(|page| {
+            if !more.is_empty() {
+                page.heading(1, "What else was found");
+            }
+            let (open, folded) = more.split_at(more.len().min(SENTENCES));
+            page.list(open);
+            if !folded.is_empty() {
+                page.folded(&format!("{} more sentences", folded.len()), |page| page.list(folded));
+            }
+        });
+    }
+
     /// A list.
     pub(super) fn list(&mut self, entries: &[String]) {
         if !entries.is_empty() {
@@ -90,9 +124,12 @@ impl HtmlPage {
 
     /// What is for those who want it: folded away behind its name.
     pub(super) fn folded(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
+        // A picture that is folded away is not the first that a reader sees.
+        let held = std::mem::take(&mut self.held);
         self.raw(&format!("<details>\n<summary>{}</summary>\n", escaped(name)));
         draw(self);
         self.raw("</details>\n");
+        self.held = held;
     }
 
     /// A table, folded away.
@@ -156,6 +193,7 @@ impl HtmlPage {
             ));
         }
         self.raw("</figure>\n");
+        self.release();
     }
 }
 

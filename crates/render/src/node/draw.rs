@@ -4,8 +4,8 @@ use analysis::measured_links::Measured;
 
 use super::model::{Card, Chip, Node, Place};
 use super::ring;
-use super::scale::{Colours, MARKED, short};
-use svg::text_metrics::{cut, lines, width};
+use super::scale::{Colours, MARKED, short, shortest};
+use svg::text_metrics::{cut, cut_middle, lines, width};
 use svg::{Anchor, Picture};
 
 const CARD: f64 = 150.0;
@@ -136,7 +136,7 @@ impl Card {
             return;
         };
         let edge = if !self.marks.is_empty() { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
-        let paint = format!("fill=\"{}\"{edge}", colours.paint(chip.link.is_time, measured.value).0);
+        let paint = format!("fill=\"{}\"{edge}", colours.paint(&chip.link, measured.value).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
         let beside = left - BESIDE;
         match row {
@@ -155,7 +155,7 @@ impl Card {
     fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), height: f64, place: &str, colours: &Colours) {
         let marked = format!("fill=\"none\" stroke-width=\"2.5\" rx=\"5\" {MARKED}");
         picture.rect((x, y), (CARD, height), if self.marks.is_empty() { OUTLINE } else { &marked }, "");
-        picture.text(x + 8.0, y + 17.0, Anchor::Start, &self.name);
+        picture.text(x + 8.0, y + 17.0, Anchor::Start, &cut_middle(&self.name, CARD - 16.0));
         picture.text(x + 8.0, y + 34.0, Anchor::Start, &cut(&self.detail, CARD - 16.0));
         let mut top = y + 41.0;
         for chip in &self.chips {
@@ -168,11 +168,11 @@ impl Card {
             let side = (CARD - 12.0) / self.from_nodes.len() as f64;
             for (at, (node, link)) in self.from_nodes.iter().enumerate() {
                 let Some(measured) = link.alone.or(link.at_once) else { continue };
-                let (fill, ink) = colours.paint(link.is_time, measured.value);
+                let (fill, ink) = colours.paint(link, measured.value);
                 let left = x + 6.0 + side * at as f64;
                 let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
                 picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
-                let said = short(link.is_time, measured.value, None);
+                let said = shortest(link.is_time, measured.value, measured.interval.as_ref());
                 if side >= NUMBERED && width(&said) < side - 2.0 {
                     picture.text_on(left + side / 2.0, top + 30.0, Anchor::Middle, ink, &said);
                 }
@@ -192,7 +192,7 @@ impl Chip {
         let shown: Vec<_> = parts.into_iter().flatten().collect();
         let Some(first) = shown.first() else { return };
         let value = format!("{place}: {}", self.value());
-        let (fill, ink) = colours.paint(self.link.is_time, first.value);
+        let (fill, ink) = colours.paint(&self.link, first.value);
         let edge = if self.link.is_below { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
         let paint = format!("fill=\"{fill}\" rx=\"3\"{edge}");
         let Some(second) = shown.get(1) else {
@@ -200,18 +200,18 @@ impl Chip {
             return picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, wide - 7.0));
         };
         // What all at once get has a colour of its own, and both have room for their numbers.
-        let of_all = format!("all {}", short(self.link.is_time, second.value, None));
+        let of_all = format!("all {}", shortest(self.link.is_time, second.value, second.interval.as_ref()));
         let part = (wide - width(&of_all) - 8.0).max(wide / 2.0);
         picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
         picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, part - 7.0));
-        let (fill, ink) = colours.paint(self.link.is_time, second.value);
+        let (fill, ink) = colours.paint(&self.link, second.value);
         picture.rect((x + part, y), (wide - part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
         picture.text_on(x + part + 4.0, y + 13.0, Anchor::Start, ink, &cut(&of_all, wide - part - 5.0));
     }
 
     /// The name and the figure, with fewer digits, then without what follows the direction, where there is no room.
     fn text(&self, measured: &Measured, room: f64) -> String {
-        let fewer = short(self.link.is_time, measured.value, None);
+        let fewer = shortest(self.link.is_time, measured.value, measured.interval.as_ref());
         let direction = self.name.split(' ').next().unwrap_or_default();
         let all = [
             format!("{} {}", self.name, short(self.link.is_time, measured.value, measured.interval.as_ref())),

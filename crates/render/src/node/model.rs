@@ -111,7 +111,7 @@ impl Node {
         let both = if both { ", alone and all at once" } else { "" };
         // The picture may stand alone, without the page that says it.
         let simulated = if document.platform.simulated.is_some() { "SIMULATED: " } else { "" };
-        let mut colours = Colours::of(links);
+        let mut colours = Colours::of_document(document, links);
         colours.has_marks |= places.iter().flat_map(|place| &place.cards).any(|card| !card.marks.is_empty());
         Some(Self {
             title: format!("{simulated}{host}{others}{what}{both}"),

@@ -8,16 +8,20 @@ use report::Document;
 use report::device::name_on_node;
 use report::settings::Direction;
 use stats::alike::grouped;
+use stats::interval::range;
+use stats::units::{duration_range, range as range_of};
 
-use super::scale::{Colours, MARKED};
+use super::scale::{Colours, MARKED, shortest};
 use crate::{digits, names};
-use svg::text_metrics::width;
+use svg::text_metrics::{cut, width};
 use svg::{Anchor, Picture};
 
 /// The room of a ring, px.
 const SIDE: f64 = 330.0;
 /// More than so many have no room for their whole names.
 const CROWDED: usize = 10;
+/// Up to so many have their figures on their lines.
+const NUMBERED: usize = 4;
 /// A line among few is as thick as this, px.
 const THICK: f64 = 6.0;
 
@@ -108,7 +112,9 @@ pub(super) fn drawn(rings: &[Ring], picture: &mut Picture, top: f64, colours: &C
 
 impl Ring {
     fn drawn(&self, picture: &mut Picture, (x, y): (f64, f64), side: f64, colours: &Colours) {
-        picture.text(x + 4.0, y + 14.0, Anchor::Start, &self.title);
+        let titles = [self.title_with_range(), self.title.clone()];
+        let title = titles.iter().find(|title| width(title) <= side - 8.0).unwrap_or(&self.title);
+        picture.text(x + 4.0, y + 14.0, Anchor::Start, &cut(title, side - 8.0));
         let middle = (x + side / 2.0, y + 26.0 + side * 0.42);
         let (across, down) = (side / 2.0 - 40.0, side * 0.36);
         let place = |at: usize| {
@@ -128,7 +134,8 @@ impl Ring {
         for line in lines {
             let (ends, links) = line;
             let (from, to) = (place(ends.0), place(ends.1));
-            let (fill, _) = colours.paint(is_time, worst(line));
+            let Some(first) = links.first() else { continue };
+            let (fill, _) = colours.paint(first, worst(line));
             let figures: Vec<String> = links.iter().filter_map(|link| self.link_line(link, *ends)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.
@@ -147,12 +154,45 @@ impl Ring {
                 &figures.join("; "),
             );
         }
+        if self.names.len() <= NUMBERED {
+            self.numbers(picture, &place);
+        }
         for (at, name) in self.names.iter().enumerate() {
             let (px, py) = place(at);
             let wide = width(name) + 10.0;
             let paint = "class=\"chip\" fill=\"#f4f4f1\" stroke=\"#5a5a5a\" rx=\"4\"";
             picture.rect((px - wide / 2.0, py - 10.0), (wide, 20.0), paint, "");
             picture.text_on(px, py + 4.0, Anchor::Middle, "#1a1a1a", name);
+        }
+    }
+
+    /// `D2D GPU to GPU, GB/s: 147–290`.
+    fn title_with_range(&self) -> String {
+        let links = || self.lines.iter().flat_map(|(_, links)| links);
+        let is_time = links().any(|link| link.is_time);
+        match range(links().filter_map(MeasuredLink::first).map(|measured| measured.value)) {
+            None => self.title.clone(),
+            Some((low, high)) if is_time => format!("{}: {}", self.title, duration_range(low, high)),
+            Some((low, high)) => format!("{}: {}", self.title, range_of(low / 1e9, high / 1e9)),
+        }
+    }
+
+    /// On each line its figure, beside the middle, where the longest lines cross: paper has no pointer.
+    fn numbers(&self, picture: &mut Picture, place: &dyn Fn(usize) -> (f64, f64)) {
+        for ((one, other), links) in &self.lines {
+            let (from, to) = (place(*one), place(*other));
+            let along = |part: f64| (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part);
+            let (x, y) = along(0.36);
+            let figures = links.iter().filter_map(|link| Some((link, link.first()?)));
+            let said =
+                figures.map(|(link, measured)| shortest(link.is_time, measured.value, measured.interval.as_ref()));
+            let mut said: Vec<String> = said.collect();
+            said.dedup();
+            let said = said.join("/");
+            let wide = width(&said) + 8.0;
+            let paint = "class=\"chip\" fill=\"#ffffff\" stroke=\"#8a8f98\" rx=\"3\"";
+            picture.rect((x - wide / 2.0, y - 9.0), (wide, 18.0), paint, "");
+            picture.text_on(x, y + 4.0, Anchor::Middle, "#1a1a1a", &said);
         }
     }
 

@@ -10,17 +10,16 @@ use report::case::CaseStatus;
 use report::matrix::Compares;
 
 use super::page::{Page, Tone};
-use super::plane::{LEGEND, caption};
+use super::plane::{LEGEND, SHADES, caption};
 use super::table::{Style, has_own_tables, verdict};
 use super::{
     closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places, rates,
     remarks, title, together, words,
 };
 
-/// The lines of a screen.
-const SCREEN: usize = 40;
-/// So many lines the answer may take, and so many names of what was left out stand in the last line.
+/// So many lines of a screen of 40 the answer may take, and so many names of what was left out stand in the last line.
 const ANSWER: usize = 12;
+const ANSWER_OF: usize = 40;
 const NAMES: usize = 2;
 
 /// A part of the page: the lower its number, the sooner it gets room.
@@ -34,7 +33,9 @@ struct Section {
 pub fn brief(document: &Document, style: &Style, references: &[Reference], has_letters: bool) -> String {
     let new = || Page::new(style.width);
     let mut page = new();
-    let sentences = verdict(document, references, ANSWER, &mut page);
+    let answer_lines = (style.screen * ANSWER / ANSWER_OF).max(4);
+    let sentences = verdict(document, references, answer_lines, &mut page);
+    let answer = page.first().to_owned();
     title::draw(document, &mut page);
     let mut end = new();
     closing::draw(document, style.saved_to.as_deref(), true, &mut end);
@@ -101,8 +102,9 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         add("contention", 2, &|page| contention::draw(document, page));
         add("placement", 5, &|page| places::draw(document, page));
     }
-    // Two lines for what is left out, two for the legend of shades.
-    let mut room = SCREEN.saturating_sub(page.height() + end.height() + 4);
+    // Two lines for what is left out and an empty one before the end; two for the legend of shades.
+    let legend = if document.matrices.is_empty() { 0 } else { 2 };
+    let mut room = style.screen.saturating_sub(page.height() + end.height() + 3 + legend);
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|at| sections[*at].rank);
     let mut is_shown = vec![false; sections.len()];
@@ -111,7 +113,8 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
         is_shown[at] = sections[at].rank == 0 || height <= room;
         room = room.saturating_sub(if is_shown[at] { height } else { 0 });
     }
-    let has_shades = !document.matrices.is_empty() && is_shown.contains(&true);
+    let shown = || sections.iter().zip(&is_shown).filter(|(_, is_shown)| **is_shown);
+    let has_shades = shown().any(|(section, _)| section.page.contains(&SHADES.map(|(_, shade)| shade)));
     let mut left_out: Vec<String> = Vec::new();
     if sentences > 0 {
         left_out.push(stats::units::counted(sentences, "more sentence"));
@@ -134,5 +137,18 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     left_out.truncate(NAMES);
     left_out.push(if more > 0 { stats::units::counted(more, "more table") } else { "devices".to_owned() });
     page.paragraph(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
+    // The answer has scrolled away where what is wrong takes more than a screen.
+    if page.height() > style.screen {
+        page.line(Tone::Title, cut(&format!("Answer: {answer}"), style.width));
+    }
     page.finish(style.color)
+}
+
+/// The line where it fits, else its beginning and an ellipsis.
+fn cut(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }

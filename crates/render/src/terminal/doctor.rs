@@ -115,7 +115,7 @@ mod tests {
                 check("open", State::Unknown, true),
             ],
         };
-        let mut style = Style { width: 100, color: false, quiet: false, saved_to: None };
+        let mut style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
         let text = doctor(&document, &style);
         let at = |word: &str| text.find(word).unwrap_or(usize::MAX);
         assert_eq!(text.lines().next(), Some("The answer."));

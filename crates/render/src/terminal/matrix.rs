@@ -75,41 +75,90 @@ fn table(document: &Document, matrix: &Matrix, plane: &Plane, before: &str, page
     let medians = || medians.iter().copied();
     let best = if plane.is_time() { medians().reduce(f64::min) } else { medians().reduce(f64::max) };
     let with_sum = matches!(matrix.compares, Compares::Load | Compares::Together) && columns.len() > 1;
-    let names = columns.iter().map(|column| &matrix.columns[*column].name[..]);
-    let mut grid = TextGrid::of_marked(names, with_sum.then_some("sum"));
-    let cells = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
-    grid.caption(format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, cells)));
-    if let Some(why) = matrix.why_none(document, plane).filter(|_| all.len() > 1) {
-        grid.text_row(vec!["every cell".to_owned()], Tone::Bad, why);
+    let figures = all.iter().flat_map(|(_, _, cells)| cells.iter().flatten().filter_map(|cell| cell.as_ref().ok()));
+    let caption = format!("{before}{}{}", caption(plane, matrix.engine(&document.settings)), interval(plane, figures));
+    let why_none = matrix.why_none(document, plane).filter(|_| all.len() > 1);
+    let last_column = columns.last();
+    let grid_of = |columns: &[usize], names: ColumnNames| {
+        let last = columns.last() == last_column;
+        let names = columns.iter().map(|column| names.of(&matrix.columns[*column].name));
+        let mut grid = TextGrid::of_marked(names, (with_sum && last).then_some("sum"));
+        grid.caption(caption.clone());
+        if let Some(why) = &why_none {
+            grid.text_row(vec!["every cell".to_owned()], Tone::Bad, why.clone());
+            return grid;
+        }
+        for (at, name, cells) in &all {
+            let (mut shown, notes) = shown_cells(matrix, plane, (*at, cells), columns, best);
+            shown.insert(0, (*name).to_owned());
+            if with_sum && last {
+                // A sum in which a figure is missing would be another one.
+                let figures: Result<Vec<&CellFigure>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
+                let sum = |cells: Vec<&CellFigure>| show(plane, cells.iter().map(|cell| cell.median).sum());
+                shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
+            }
+            grid.row(shown, notes);
+        }
+        grid
+    };
+
+    // Where the page has no room for all, shorter names, then a part of the columns below the others.
+    let wide = page.width();
+    let fits = |grid: &TextGrid| grid.width() <= wide;
+    let whole = [ColumnNames::Whole, ColumnNames::Short].map(|names| grid_of(&columns, names));
+    if let Some(grid) = whole.into_iter().find(fits) {
         return grid.draw(page);
     }
-    for (at, name, cells) in &all {
-        let mut shown = vec![(*name).to_owned()];
-        let mut notes: Vec<(Tone, String)> = Vec::new();
-        for column in &columns {
-            match &cells[*column] {
-                Some(Ok(cell)) => {
-                    let best = best.filter(|_| !matrix.is_own(*at, *column));
-                    shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
-                }
-                Some(Err(why)) => {
-                    shown.extend(["–".to_owned(), String::new()]);
-                    if !notes.iter().any(|(_, other)| other.ends_with(why)) {
-                        notes.push((Tone::Bad, format!("{}: {why}", matrix.columns[*column].name)));
-                    }
-                }
-                None => shown.extend([String::new(), String::new()]),
-            }
-        }
-        if with_sum {
-            // A sum in which a figure is missing would be another one.
-            let figures: Result<Vec<&CellFigure>, &String> = cells.iter().flatten().map(Result::as_ref).collect();
-            let sum = |cells: Vec<&CellFigure>| show(plane, cells.iter().map(|cell| cell.median).sum());
-            shown.push(figures.map_or_else(|_| "–".to_owned(), sum));
-        }
-        grid.row(shown, notes);
+    let most = (1..columns.len()).rev();
+    let most = most.into_iter().find(|most| columns.chunks(*most).all(|part| fits(&grid_of(part, ColumnNames::Short))));
+    for part in columns.chunks(most.unwrap_or(1)) {
+        grid_of(part, ColumnNames::Short).draw(page);
     }
-    grid.draw(page);
+}
+
+/// How columns are called.
+#[derive(Clone, Copy, Debug)]
+enum ColumnNames {
+    /// `rank 0 (GPU 0)`.
+    Whole,
+    /// `rank 0`.
+    Short,
+}
+
+impl ColumnNames {
+    fn of(self, name: &str) -> &str {
+        match self {
+            Self::Whole => name,
+            Self::Short => name.split(" (").next().unwrap_or(name),
+        }
+    }
+}
+
+/// The cells of a row in these columns, each a figure and its shade, and why figures are missing.
+fn shown_cells(
+    matrix: &Matrix,
+    plane: &Plane,
+    (row, cells): (usize, &[Option<Result<CellFigure, String>>]),
+    columns: &[usize],
+    best: Option<f64>,
+) -> (Vec<String>, Vec<(Tone, String)>) {
+    let (mut shown, mut notes) = (Vec::new(), Vec::new());
+    for column in columns {
+        match &cells[*column] {
+            Some(Ok(cell)) => {
+                let best = best.filter(|_| !matrix.is_own(row, *column));
+                shown.extend([show(plane, cell.median), shade(plane, cell.median, best).to_owned()]);
+            }
+            Some(Err(why)) => {
+                shown.extend(["–".to_owned(), String::new()]);
+                if !notes.iter().any(|(_, other): &(Tone, String)| other.ends_with(why)) {
+                    notes.push((Tone::Bad, format!("{}: {why}", matrix.columns[*column].name)));
+                }
+            }
+            None => shown.extend([String::new(), String::new()]),
+        }
+    }
+    (shown, notes)
 }
 
 /// The rows that were not measured, those with one reason together.

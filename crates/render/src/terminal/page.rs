@@ -61,6 +61,16 @@ impl Page {
         self.lines.len()
     }
 
+    /// The first line; empty where there is none.
+    pub fn first(&self) -> &str {
+        self.lines.first().map_or("", |(_, line)| line)
+    }
+
+    /// Whether a line has one of these texts.
+    pub fn contains(&self, texts: &[&str]) -> bool {
+        self.lines.iter().any(|(_, line)| texts.iter().any(|text| line.contains(text)))
+    }
+
     /// The lines of another page below.
     pub fn append(&mut self, other: Self) {
         self.lines.extend(other.lines);

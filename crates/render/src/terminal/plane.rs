@@ -8,7 +8,7 @@ use super::numbers::four_digits;
 use super::words;
 
 /// From this part of the best on: nothing lost, up to a fifth, up to a half, more.
-const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
+pub(super) const SHADES: [(f64, &str); 4] = [(0.97, "█"), (0.8, "▓"), (0.5, "▒"), (0.0, "░")];
 pub(super) const LEGEND: &str = "█ within 3 % of the best, ▓ within 20 %, ▒ within half, ░ below";
 
 /// `H2D, 128 MiB, pinned memory, GB/s`.

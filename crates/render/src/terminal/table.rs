@@ -28,7 +28,12 @@ pub struct Style {
     pub quiet: bool,
     /// Where the document was written to, to be said at the end.
     pub saved_to: Option<String>,
+    /// How many lines a screen has for what fits one ([`brief`](super::brief())).
+    pub screen: usize,
 }
+
+/// The lines that a screen has where no terminal says how many.
+pub const SCREEN: usize = 40;
 
 /// The document as text for a terminal.
 pub fn table(document: &Document, style: &Style) -> String {

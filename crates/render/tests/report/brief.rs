@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use render::terminal::{Style, brief};
+use render::terminal::{SCREEN, Style, brief};
 use report::case::Order;
 use report::settings::{Direction, MemoryKind};
 use report::{Document, SavedDocument};
@@ -12,9 +12,16 @@ use crate::{samples, tables};
 type Done = Result<(), Box<dyn Error>>;
 
 fn shown(document: &Document, has_letters: bool) -> String {
-    let style = Style { width: 100, color: false, quiet: false, saved_to: Some("run.json".into()) };
+    on_screen(document, (100, SCREEN), has_letters)
+}
+
+fn on_screen(document: &Document, (width, screen): (usize, usize), has_letters: bool) -> String {
+    let style = Style { width, color: false, quiet: false, saved_to: Some("run.json".into()), screen };
     brief(document, &style, &[], has_letters)
 }
+
+/// What a terminal of 80 columns and 24 lines has room for below the command and above the prompt.
+const SMALL: (usize, usize) = (80, 22);
 
 fn gallery(name: &str) -> Result<Document, Box<dyn Error>> {
     let path = format!("{}/../../docs/gallery/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -40,8 +47,8 @@ fn sweep_of_two_ranks() -> Document {
     document
 }
 
-#[test]
-fn a_run_of_any_kind_is_forty_lines_at_most_and_begins_with_its_answer() -> Done {
+/// Documents of runs that ended well, by name.
+fn runs() -> Result<Vec<(String, Document)>, Box<dyn Error>> {
     let mut documents: Vec<(String, Document)> = vec![
         ("one rank".to_owned(), samples::one_rank()),
         ("eight ranks".to_owned(), samples::eight_ranks()),
@@ -51,19 +58,53 @@ fn a_run_of_any_kind_is_forty_lines_at_most_and_begins_with_its_answer() -> Done
         ("sweep of two ranks".to_owned(), sweep_of_two_ranks()),
         ("16 nodes".to_owned(), samples::several_nodes(16, 8)),
     ];
-    for name in ["contend", "eight-gpus", "pingpong", "sweep"] {
+    let names =
+        ["contend", "eight-gpus", "kernels", "laplace", "loaded", "lumi-g", "moving", "peers", "pieces", "pingpong"];
+    for name in names.into_iter().chain(["suite", "sweep"]) {
         documents.push((name.to_owned(), gallery(name)?));
     }
-    for (name, document) in documents {
-        let text = shown(&document, true);
-        assert!(text.lines().count() <= 40, "{name}: {} lines\n{text}", text.lines().count());
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{name}: {text}");
+    Ok(documents)
+}
+
+#[test]
+fn a_run_of_any_kind_is_a_screen_at_most_and_begins_with_its_answer() -> Done {
+    let all = runs()?;
+    let sizes = [(100, SCREEN), SMALL];
+    for ((width, screen), (name, document)) in sizes.iter().flat_map(|size| all.iter().map(move |run| (*size, run))) {
+        let text = on_screen(document, (width, screen), true);
+        assert!(text.lines().count() <= screen, "{name}: {} lines\n{text}", text.lines().count());
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{name}: {text}");
         let first = text.lines().next().unwrap_or("");
         assert!(!first.starts_with("numabench ") && !first.is_empty(), "{name} begins with its answer: {text}");
         let last = text.lines().rev().take(3).collect::<Vec<_>>().join(" ");
         assert!(last.contains("--full"), "{name} says where the rest is: {text}");
     }
     Ok(())
+}
+
+#[test]
+fn shades_are_explained_where_there_are_shades() -> Done {
+    for (name, document) in runs()? {
+        for size in [(100, SCREEN), SMALL] {
+            let text = on_screen(&document, size, true);
+            let legend = "█ within 3 % of the best";
+            let shades = text.lines().filter(|line| !line.contains(legend)).collect::<Vec<_>>().concat();
+            assert_eq!(text.contains(legend), shades.contains(['█', '▓', '▒', '░']), "{name}: {text}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn an_answer_that_has_scrolled_away_stands_once_more_in_the_last_line() {
+    let document = tables::troubled();
+    let text = on_screen(&document, SMALL, true);
+    assert!(text.lines().count() > SMALL.1, "what is wrong is not left out: {text}");
+    let (first, last) = (text.lines().next().unwrap_or(""), text.lines().next_back().unwrap_or(""));
+    assert!(last.starts_with("Answer: ") && last.contains(&first[..30]), "{text}");
+    assert!(last.chars().count() <= SMALL.0, "{last}");
+    let whole = on_screen(&samples::one_rank(), SMALL, true);
+    assert!(!whole.contains("Answer: "), "{whole}");
 }
 
 #[test]
@@ -86,4 +127,16 @@ fn what_is_wrong_is_shown_whatever_its_number() {
     for words in ["FAILED at measuring", "DATA CORRUPT", "INVALID", "warning: ", "Status: "] {
         assert!(text.contains(words), "{words}: {text}");
     }
+}
+
+/// What the gallery's runs look like on the two screens that most terminals have, looked at by a person.
+#[test]
+fn screens_of_the_gallery_are_those_that_were_looked_at() -> Done {
+    let all = runs()?;
+    for (name, size) in [("80x24", SMALL), ("120x40", (120, 38))] {
+        let screen = |(name, document): &(String, Document)| format!("── {name}\n{}", on_screen(document, size, true));
+        let screens: Vec<String> = all.iter().map(screen).collect();
+        insta::assert_snapshot!(format!("screens_{name}"), screens.join("\n"));
+    }
+    Ok(())
 }

@@ -1,12 +1,17 @@
 //! The HTML report: the answer before the picture before the tables, nothing of a document becomes markup, and it stays small and quick. How it looks in a browser is tested
 //! in `browser`.
 
+use std::collections::BTreeSet;
+
 use analysis::node_run::of_document;
 use analysis::nodes::nodes;
 use render::html::page;
 use report::Document;
-use report::case::Order;
+use report::case::{CaseStatus, Order};
+use report::document::Status;
 use report::loaded_latency::{LoadedLatency, LoadedPoint, TwiceIdle};
+use report::matrix::Compares;
+use report::result::Outcome;
 use report::settings::{Direction, MemoryKind};
 use report::sweep_fit::{SweepDip, SweepFit};
 use stats::IdSet;
@@ -67,7 +72,7 @@ fn nothing_that_a_document_says_becomes_markup_and_nothing_is_asked_for() -> Don
     nasty.rows = report::rows::rows(&nasty);
     let html = page(&runs(vec![nasty.clone(), nasty]));
     for markup in ["<script", "<img", "src=", "href=", "url(", "@import", "\u{1}"] {
-        assert!(!html.replace("&lt;img src=x", "").contains(markup), "{markup}");
+        assert!(!html.replace("src=x&gt;", "").contains(markup), "{markup}");
     }
     assert!(html.contains("&lt;script&gt;alert(1)"));
     Ok(())
@@ -242,5 +247,106 @@ fn cells_have_the_colours_of_one_scale_and_a_gpus_own_memory_is_no_measure_of_pa
     assert_eq!(text.matches("<td style").count(), 2, "and what a GPU copies within itself has no colour");
     let slower = page(&runs(vec![between_gpus(3, 1.0)?]));
     assert_eq!(slower.matches("background-color:#fde725;color:#000\" title=\"from GPU").count(), 6);
+    Ok(())
+}
+
+/// The page up to its first picture.
+fn before_the_picture(html: &str) -> &str {
+    html.split("<figure>").next().unwrap_or_default()
+}
+
+#[test]
+fn one_sentence_stands_before_the_picture_and_the_others_behind_it() -> Done {
+    let mut document = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    document.verdict = (0..12).map(|at| format!("Sentence {at}.")).collect();
+    let text = page(&runs(vec![document]));
+    let before = before_the_picture(&text);
+    assert!(before.contains("Sentence 0.") && !before.contains("Sentence 1."), "{before}");
+    let behind = text.find("What else was found").ok_or("a heading")?;
+    assert!(text.find("</figure>").ok_or("a picture")? < behind, "behind the first picture");
+    assert!(behind < text.find("Sentence 11.").ok_or("the last")?, "no sentence is lost");
+    assert!(text.contains("<summary>3 more sentences</summary>"));
+    // What is folded away is on paper all the same.
+    let print = text.split("@media print").nth(1).ok_or("rules for paper")?;
+    assert!(print.contains("details::details-content { content-visibility: visible"), "{print}");
+    Ok(())
+}
+
+#[test]
+fn a_lost_case_stands_before_the_picture_also_where_a_gpu_is_slow() -> Done {
+    let mut lost = document(&[24.3e9, 24.3e9], &BOTH, 1)?;
+    lost.status = Status::Partial;
+    lost.cases[1].status = CaseStatus::Invalid;
+    lost.rows = report::rows::rows(&lost);
+    lost.verdict = vec!["The other finding.".to_owned()];
+    let sentence = "PARTIAL: 1 of 2 cases has no figure (D2H 128 MiB)";
+    lost.verdict = analysis::unfinished::with_ending(&lost, lost.verdict.clone());
+    let text = page(&runs(vec![lost.clone()]));
+    assert!(text.contains(&format!("<p class=\"verdict finding\">{sentence}")), "{}", before_the_picture(&text));
+    assert!(!text.contains("Partial. 2 cases on 2 ranks: 2 invalid, 2 measured.</p>"), "it is said once");
+
+    let twin = document(&[24.3e9, 12.3e9], &BOTH, 1)?;
+    lost.slower_twins = analysis::slower_twins::slower_twins(&twin);
+    let text = page(&runs(vec![lost]));
+    let before = before_the_picture(&text);
+    assert!(before.contains("GPU 1 (0000:c6:00.0) is slow") && before.contains(sentence), "{before}");
+    assert_eq!(text.matches(sentence).count(), 1);
+    Ok(())
+}
+
+/// A matrix of two NUMA nodes' memory and two GPUs, of which the platform declares these nodes near to both.
+fn near_to(nodes: &[u32]) -> Result<String, Box<dyn std::error::Error>> {
+    let mut document = between_gpus(2, 1.0)?;
+    document.command = "matrix".to_owned();
+    let matrix = &mut document.matrices[0];
+    matrix.compares = Compares::Rows;
+    for (at, row) in matrix.rows.iter_mut().enumerate() {
+        (row.name, row.memory_node) = (format!("node {at}"), Some(at as u32));
+    }
+    for column in &mut matrix.columns {
+        column.declared_nodes = report::Known::value(nodes.iter().copied().collect(), "the kernel");
+    }
+    Ok(page(&runs(vec![document])))
+}
+
+#[test]
+fn near_memory_is_framed_where_that_tells_it_from_other_memory() -> Done {
+    let framed = "Framed: the memory that the platform declares near";
+    let one = near_to(&[0])?;
+    assert!(one.contains(framed) && one.matches("<td class=\"near\"").count() == 2, "{one}");
+    for all_or_none in [&[0, 1][..], &[]] {
+        let text = near_to(all_or_none)?;
+        assert!(!text.contains(framed) && !text.contains("<td class=\"near\""), "{all_or_none:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn figures_of_about_one_size_in_a_table_have_as_many_digits() -> Done {
+    let mut document = between_gpus(3, 1.0)?;
+    for (at, result) in document.cases[0].ranks.iter_mut().enumerate() {
+        let Outcome::Measured { summary, .. } = &mut result.outcome else { return Err("a figure".into()) };
+        // Of some the interval carries a digit more.
+        let half = if at % 2 == 0 { 0.005 } else { 0.0005 };
+        let (low, high) = (summary.median_ns * (1.0 - half), summary.median_ns * (1.0 + half));
+        summary.median_interval_ns = Some(Interval { low, high, confidence: 0.95 });
+    }
+    let text = page(&runs(vec![document]));
+    let cells = text.split("title=\"from GPU").skip(1);
+    let shown = cells.filter_map(|cell| cell.split_once('>')?.1.split('<').next());
+    let decimals: BTreeSet<usize> = shown.map(|number| number.split('.').nth(1).unwrap_or_default().len()).collect();
+    assert_eq!(decimals.len(), 1, "{decimals:?}");
+    Ok(())
+}
+
+#[test]
+fn a_change_beyond_all_others_does_not_stretch_the_scale_of_a_comparison() -> Done {
+    let text = page(&runs(vec![document(&[24.3e9, 0.01e9], &BOTH, 1)?, document(&[24.3e9, 24.3e9], &BOTH, 2)?]));
+    let picture = figure(&text, "What changed, the worst first")?;
+    assert!(picture.contains("×243"), "the change itself is said: {picture}");
+    let marks = picture.split("text-anchor=\"middle\"").skip(1).filter_map(|rest| rest.split('>').nth(1));
+    let numbers = marks.filter_map(|text| text.split('<').next()?.trim_start_matches('+').parse::<f64>().ok());
+    let largest = numbers.fold(0.0, f64::max);
+    assert!((100.0..=300.0).contains(&largest), "{largest}: {picture}");
     Ok(())
 }

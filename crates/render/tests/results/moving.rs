@@ -15,7 +15,7 @@ fn of_an_h100() -> Result<Document, Box<dyn std::error::Error>> {
 #[test]
 fn pages_that_are_with_the_gpu_are_told_and_none_is_said_to_be_unproven() -> Done {
     let document = of_an_h100()?;
-    let shown = table(&document, &Style { width: 120, color: false, quiet: false, saved_to: None });
+    let shown = table(&document, &Style { width: 120, color: false, quiet: false, saved_to: None, screen: 40 });
     for side in ["GPU", "core"] {
         assert!(shown.contains(&format!("managed memory touched by the {side}: GB/s, and %")), "{shown}");
     }

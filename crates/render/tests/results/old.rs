@@ -6,6 +6,7 @@ use analysis::any_document::{AnyDocument, DocumentKind};
 use report::block::BlockTime;
 use report::read::ReadError;
 use report::result::BlockSample;
+use report::row::{Row, RowStatus};
 use report::{PlaceDocument, SavedDocument};
 
 use crate::made::Done;
@@ -23,6 +24,7 @@ fn a_document_of_every_version_is_read_and_compared() -> Done {
         ("result-1.1.json", DocumentKind::Result, 1),
         ("result-1.2.json", DocumentKind::Result, 1),
         ("result-1.3.json", DocumentKind::Result, 3),
+        ("result-1.5.json", DocumentKind::Result, 6),
         ("trial-1.0.json", DocumentKind::Trial, 2),
         ("mpi-1.0-aware.json", DocumentKind::Mpi, 14),
         ("mpi-1.0-not-aware.json", DocumentKind::Mpi, 12),
@@ -38,6 +40,8 @@ fn a_document_of_every_version_is_read_and_compared() -> Done {
         assert_eq!((less.figures, less.conditions), (run.figures, run.conditions), "{name}");
         if let AnyDocument::Result(document) = kept {
             assert!(document.rows.len() >= least, "{name} has rows, whichever version wrote it");
+            let has_value = |row: &Row| row.value.is_some() == (row.status == RowStatus::Measured);
+            assert!(document.rows.iter().all(has_value), "{name}: rows have what later versions write in them");
         }
     }
     for name in ["place-1.0.json", "place-1.1.json"] {
