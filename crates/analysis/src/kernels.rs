@@ -17,7 +17,7 @@ use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval, values};
 use stats::compare::{TwoSampleComparison, TwoSampleVerdict};
 use stats::flag::NOISY;
-use stats::interval::{median, range};
+use stats::interval::{Interval, median, range};
 use stats::units::{self, carried};
 
 use crate::family::{CaseFamily, FamilyCase};
@@ -138,7 +138,7 @@ struct Times {
     began_ns: Vec<u64>,
     node: u32,
     median: f64,
-    interval: Option<stats::interval::Interval>,
+    interval: Option<Interval>,
     threads: usize,
     /// The same by the host's clock, where a device timed the blocks.
     host_median: Option<f64>,
@@ -156,14 +156,16 @@ fn times_where(document: &Document, matrix: &Matrix, place: Place, is: impl Fn(&
     let blocks = times(&results);
     let first = results.first()?;
     let node = document.ranks.iter().find(|rank| rank.rank == first.rank).map_or(0, |rank| rank.node);
-    // One figure has one value: rows and fleets add the threads' own rates up.
-    let medians: Option<Vec<f64>> = results.iter().map(|result| Some(result.summary()?.median_ns)).collect();
-    let together = medians.filter(|each| each.len() > 1);
-    let together = together.map(|each| each.len() as f64 / each.iter().map(|ns| 1.0 / ns).sum::<f64>());
+    // One figure has one value: rows and fleets add the threads' own rates up. The interval is as wide around it as around the blocks' median.
+    let of_blocks = median(&values(&blocks))?;
+    let rates: f64 = results.iter().filter_map(|result| Some(1.0 / result.summary()?.median_ns)).sum();
+    let median_ns = if results.len() > 1 { results.len() as f64 / rates } else { of_blocks };
+    let around = |end: f64| end * median_ns / of_blocks;
+    let interval = block_interval(&blocks, CONFIDENCE);
 
     Some(Times {
-        median: together.or_else(|| median(&values(&blocks)))?,
-        interval: block_interval(&blocks, CONFIDENCE),
+        median: median_ns,
+        interval: interval.map(|ends| Interval { low: around(ends.low), high: around(ends.high), ..ends }),
         began_ns: first.blocks[..blocks.len()].iter().map(|block| block.start_ns).collect(),
         node,
         blocks,

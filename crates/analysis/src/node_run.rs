@@ -74,6 +74,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
         by_host.insert(&document.environment.hostname, Vec::new());
     }
     let by_kernel = document.settings.engine == CopyEngine::Sm;
+
     let measured = with_threads_together(document, &rows);
     for figure in &measured {
         let row = figure.row;
@@ -83,6 +84,7 @@ pub fn of_document<B>(document: &Document<B>) -> Vec<NodeRun> {
             by_host.entry(&row.host).or_default().push(point);
         }
     }
+
     let references = known_figures();
     let run = |(host, points): (&str, Vec<PlaceFigure>)| NodeRun {
         host: host.to_owned(),
@@ -161,6 +163,7 @@ fn point(
     let own = name_on_node(&row.device);
     let within = other.is_some_and(|other| other == own);
     let value = figure.value.filter(|value| value.is_finite() && *value > 0.0)?;
+
     let column::Column { mut name, group } = column::of_case(&row.case, within);
     if by_kernel {
         name.push_str(", by a kernel");
@@ -175,6 +178,7 @@ fn point(
     if let Some(group) = group {
         place = format!("{place}, {group}");
     }
+
     // A cell of a matrix is compared with the same cell of other nodes, also where the platform does not say how near it is.
     let locality = if by_place && !within { place.clone() } else { class.locality };
     Some(PlaceFigure { column: name, unit, place, class: Class { locality, ..class }, value })

@@ -227,10 +227,10 @@ impl<'a> Warming<'a> {
         if rank.config.verify {
             clock::timed(&mut spent.lay_out_ns, || work.lay_out())?;
         }
-        // Among others the first round of the block does not count either; by the host's clock it costs what any other does.
+        // Among others the first round of the block does not count either: where one before is enough, it is that one.
         let is_known = shared && pace.among_others_ns.is_some() && matches!(rank.config.amount, Amount::Adaptive(_));
-        let first_is_left_out = is_known && work.timing() == Timing::Host && !work.tells_host_time();
-        let is_warm = |round_ns: &f64| first_is_left_out || rank.needs_none_before(&*work, *round_ns);
+        let first_is_enough = before <= 1 && work.timing() == Timing::Host && !work.tells_host_time();
+        let is_warm = |round_ns: &f64| (is_known && first_is_enough) || rank.needs_none_before(&*work, *round_ns);
         let latest = match earlier.filter(is_warm) {
             Some(round_ns) => round_ns,
             None => {

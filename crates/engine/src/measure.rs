@@ -64,8 +64,8 @@ pub(crate) struct Effort {
     pub timing: Timing,
     /// Marks that are enough.
     pub marks: usize,
-    /// A rank among others has done its part after this long too, with [`SHARED_MARKS`]: one that is slower than it was keeps all others at work. `None`: after its
-    /// marks alone.
+    /// A rank among others has done its part after this long too, with [`SHARED_MARKS`]: otherwise one that became slower would keep all others working. `None`: after
+    /// its marks alone.
     pub enough_ns: Option<f64>,
     /// Rounds that end with one mark.
     pub rounds: u32,
@@ -88,6 +88,7 @@ impl Effort {
             Company::Lanes { apart } => (apart.map_or(LANES_MARKS, lanes_marks), LANES_NS),
             Company::Ranks { lasting_ns } => (SHARED_MARKS, lasting_ns),
         };
+
         let enough = (lasting / lasts).ceil() as usize;
         let marks = fixed.unwrap_or(enough).max(least);
         let most = if timing == Timing::Device { FIXED_ROUNDS } else { HOST_ROUNDS };
@@ -190,6 +191,7 @@ fn host_timed(
     let [ends, other] = &mut timeline.marks;
     let start = clock::now_ns();
     timeline.start_ns = start;
+
     loop {
         work.round()?;
         let elapsed_ns = clock::now_ns() - start;
@@ -205,6 +207,7 @@ fn host_timed(
             break;
         }
     }
+
     // A blocking round of two lanes ends when both have: each lane's marks are the same.
     if work.lanes() == Lanes::Two {
         other.extend_from_slice(ends);
@@ -226,6 +229,7 @@ fn device_timed(
     let most = MAX_ROUNDS.min(effort.marks.saturating_mul(FAR_AHEAD).max(queued + 1));
     timeline.start_ns = clock::now_ns();
     work.release()?;
+
     loop {
         let ended = work.ended()?;
         if !part.done && effort.is_done(ended, clock::now_ns().saturating_sub(timeline.start_ns)) {
@@ -242,6 +246,7 @@ fn device_timed(
             queued += 1;
         }
     }
+
     part.done();
     work.finish(&mut timeline.marks)
 }

@@ -3,8 +3,8 @@
 //! virtual CPUs at once. Every case has figures, of rounds that all ranks were at.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +22,12 @@ const ROUND: Duration = Duration::from_millis(8);
 const LATEST_US: u64 = 13_000;
 
 /// Rounds that sleep: they need no core, so that two cores can stand for hundreds.
-struct Sleepers;
+struct Sleepers {
+    /// How many rounds a block needs before it.
+    before: u32,
+    /// How many rounds each block had before it, of all ranks.
+    had: Mutex<Vec<u32>>,
+}
 
 impl Suite for Sleepers {
     fn cases(&self) -> Vec<Case> {
@@ -30,12 +35,13 @@ impl Suite for Sleepers {
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {
-        Ok(Box::new(Sleeper { rank: worker.rank }))
+        Ok(Box::new(Sleeper { rank: worker.rank, suite: self }))
     }
 }
 
 struct Sleeper {
     rank: usize,
+    suite: Arc<Sleepers>,
 }
 
 impl Site for Sleeper {
@@ -57,16 +63,19 @@ impl Site for Sleeper {
 
     fn work(&mut self, _: usize, pass: u64) -> Result<Box<dyn Work + '_>, Trouble> {
         let late = mix(self.rank as u64 ^ mix(pass + 1)) % LATEST_US;
-        Ok(Box::new(Rounds { late: Some(Duration::from_micros(late)), armed: false }))
+        Ok(Box::new(Rounds { late: Some(Duration::from_micros(late)), armed: false, rounds: 0, suite: &self.suite }))
     }
 }
 
-struct Rounds {
+struct Rounds<'s> {
     late: Option<Duration>,
     armed: bool,
+    /// Before it was armed.
+    rounds: u32,
+    suite: &'s Sleepers,
 }
 
-impl Work for Rounds {
+impl Work for Rounds<'_> {
     fn timing(&self) -> Timing {
         Timing::Host
     }
@@ -75,12 +84,18 @@ impl Work for Rounds {
         1e6
     }
 
+    fn calls_before(&self) -> u32 {
+        self.suite.before
+    }
+
     fn arm(&mut self) -> Result<(), Failure> {
         self.armed = true;
+        self.suite.had.lock().unwrap_or_else(PoisonError::into_inner).push(self.rounds);
         Ok(())
     }
 
     fn round(&mut self) -> Result<(), Failure> {
+        self.rounds += u32::from(!self.armed);
         if self.armed
             && let Some(late) = self.late.take()
         {
@@ -103,7 +118,8 @@ impl Journal for Quiet {
     fn signalled(&mut self, _: &RunState) {}
 }
 
-fn run(threads: usize) -> Result<RunState, Box<dyn Error>> {
+/// A run, and how many rounds each block had before it.
+fn run(threads: usize, before: u32) -> Result<(RunState, Vec<u32>), Box<dyn Error>> {
     let pus: Vec<u32> = topo::read()?.allowed.pus.iter().collect();
     let workers = (0..threads).map(|rank| Worker { rank, pu: pus[rank % pus.len()] }).collect();
     let rule = StopRule { min_blocks: 6, max_blocks: 6, target_half_width: 0.0, patience: Patience::Asked };
@@ -118,15 +134,31 @@ fn run(threads: usize) -> Result<RunState, Box<dyn Error>> {
     let mut comm = Communicator::new(&world);
     let mut enough = PerCase::new(config.amount);
     let workers = Workers::threads(workers, clock::measure());
-    let suite = Arc::new(Sleepers) as Arc<dyn Suite>;
-    Ok(engine::lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet))
+    let sleepers = Arc::new(Sleepers { before, had: Mutex::default() });
+    let suite = Arc::clone(&sleepers) as Arc<dyn Suite>;
+    let state = engine::lead(&config, workers, &suite, &mut comm, &interrupted, &mut enough, &mut Quiet);
+    let had = sleepers.had.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok((state, had))
+}
+
+#[test]
+fn among_others_one_round_before_a_block_is_its_first_and_several_are_had_before_each() -> Result<(), Box<dyn Error>> {
+    // The first block of each rank is warmed up.
+    let later = |had: Vec<u32>| had.into_iter().filter(|rounds| *rounds < 10).collect::<Vec<_>>();
+    let (_, one) = run(2, 1)?;
+    let (_, three) = run(2, 3)?;
+    let (one, three) = (later(one), later(three));
+    assert!(one.len() >= 10 && three.len() >= 10, "{one:?} {three:?}");
+    assert!(one.iter().filter(|rounds| **rounds == 0).count() >= 8, "{one:?}");
+    assert!(three.iter().all(|rounds| *rounds >= 3), "{three:?}");
+    Ok(())
 }
 
 #[test]
 fn ranks_that_a_host_starts_milliseconds_apart_have_figures_of_the_time_that_they_shared() -> Result<(), Box<dyn Error>>
 {
     for threads in [2, 16, 64, 256] {
-        let state = run(threads)?;
+        let (state, _) = run(threads, 1)?;
         assert_eq!(state.end, RunEnd::Complete, "{threads} threads");
         let mut overlaps = Vec::new();
         for (rank, result) in state.results[0].iter().enumerate() {

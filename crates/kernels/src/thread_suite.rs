@@ -94,7 +94,7 @@ impl Site for ThreadSite {
         Ok(fresh)
     }
 
-    /// One memory after the other serves all kernels.
+    /// All kernels use the same memory of an allocation.
     fn serves(&self, setup: usize, allocation: u32) -> bool {
         let node = self.suite.cases.get(setup).map(|case| case.node);
         self.held.as_ref().is_some_and(|held| (Some(held.node), held.allocation) == (node, allocation))

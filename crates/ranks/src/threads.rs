@@ -4,7 +4,7 @@
 //! wake-up takes do not matter, because a common start is a deadline on the clock that is agreed with [`Ranks::max`], not the end of a
 //! barrier. What they wait for is a [`Round`]: no lock, so that a thread whose CPU is taken away holds up nobody that has come.
 
-use crate::round::{Round, Sleep};
+use crate::round::{Round, Sleep, WAITING};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Futex};
 use crate::{Aborted, Ranks, VALUES};
@@ -15,9 +15,14 @@ struct Group {
     state: AtomicU32,
     largest: [[AtomicU64; VALUES]; 2],
     futex: Futex,
-    // Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size.
-    arrivals: AtomicU64,
+    arrivals: Arrivals,
 }
+
+/// Counts arrivals over all phases, so that nobody has to reset it: phase p is complete at p × size. It is looked at while others measure, so
+/// it lies on lines of its own; some processors fetch lines in pairs, hence twice the usual 64 bytes.
+#[derive(Default)]
+#[repr(align(128))]
+struct Arrivals(AtomicU64);
 
 impl Group {
     fn round(&self) -> Round<'_> {
@@ -45,8 +50,12 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// A group of `size` members, up to 65,535, one for each thread to take along.
+    /// A group of `size` members, one for each thread to take along.
+    ///
+    /// # Panics
+    /// With more than 65,535 members: a round counts them in 16 bits.
     pub fn group(size: usize) -> Vec<Self> {
+        assert!(size <= WAITING as usize, "a group has at most {WAITING} threads, not {size}");
         let group = Arc::new(Group { size, ..Group::default() });
         (0..size).map(|rank| Self { rank, group: Arc::clone(&group), phase: AtomicU64::new(0) }).collect()
     }
@@ -67,12 +76,12 @@ impl Ranks for Threads {
 
     fn arrive(&self) {
         self.phase.fetch_add(1, Ordering::Relaxed);
-        self.group.arrivals.fetch_add(1, Ordering::AcqRel);
+        self.group.arrivals.0.fetch_add(1, Ordering::AcqRel);
     }
 
     fn all_arrived(&self) -> bool {
         let complete = self.phase.load(Ordering::Relaxed) * self.group.size as u64;
-        self.group.arrivals.load(Ordering::Acquire) >= complete
+        self.group.arrivals.0.load(Ordering::Acquire) >= complete
     }
 
     fn abort(&self) {

@@ -85,10 +85,8 @@ pub enum Departure {
 pub fn leave(mpi: &Mpi, comm: &mut Communicator, launch: &Launch, say: impl Fn(&str)) -> Departure {
     // Hydra alone is known to be content with a word of the process itself.
     let without_finalize = launch.launcher == Launcher::Hydra && mpi.is_over_ucx();
-    let left = match without_finalize {
-        true => part(comm),
-        false => mpi.leave().map_err(|error| error.to_string()),
-    };
+    let left =
+        if without_finalize { leave_without_finalize(comm) } else { mpi.leave().map_err(|error| error.to_string()) };
 
     match left {
         Ok(()) if without_finalize => Departure::Unfinalized,
@@ -101,7 +99,7 @@ pub fn leave(mpi: &Mpi, comm: &mut Communicator, launch: &Launch, say: impl Fn(&
 }
 
 /// Leaves without MPI_Finalize, which may wait for ever ([`farewell`]).
-fn part(comm: &mut Communicator) -> Result<(), String> {
+fn leave_without_finalize(comm: &mut Communicator) -> Result<(), String> {
     farewell::bid(comm).map_err(|error| format!("leaving without MPI_Finalize failed: {error}"))?;
     pmi::finalize().then_some(()).ok_or_else(|| "Hydra does not answer that this process leaves".to_owned())
 }

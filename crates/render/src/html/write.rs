@@ -2,6 +2,7 @@
 
 use crate::charts::rows::Rows;
 use analysis::answer_status::AnswerStatus;
+use stats::units::counted;
 use svg::Picture;
 use svg::escaped;
 use svg::text_metrics::TEXT;
@@ -109,7 +110,7 @@ impl HtmlPage {
             let (open, folded) = more.split_at(more.len().min(SENTENCES));
             page.list(open);
             if !folded.is_empty() {
-                page.folded(&format!("{} more sentences", folded.len()), |page| page.list(folded));
+                page.folded(&counted(folded.len(), "more sentence"), |page| page.list(folded));
             }
         });
     }

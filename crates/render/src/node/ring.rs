@@ -115,6 +115,7 @@ impl Ring {
         let titles = [self.title_with_range(), self.title.clone()];
         let title = titles.iter().find(|title| width(title) <= side - 8.0).unwrap_or(&self.title);
         picture.text(x + 4.0, y + 14.0, Anchor::Start, &cut(title, side - 8.0));
+
         let middle = (x + side / 2.0, y + 26.0 + side * 0.42);
         let (across, down) = (side / 2.0 - 40.0, side * 0.36);
         let place = |at: usize| {
@@ -122,6 +123,7 @@ impl Ring {
             (middle.0 + across * angle.cos(), middle.1 + down * angle.sin())
         };
         let thick = (THICK - self.names.len() as f64 / 4.0).max(2.0);
+
         // The slower lie on top: they are what a reader looks for.
         let worst = |(_, links): &RingLine| {
             let values = links.iter().filter_map(MeasuredLink::first).map(|measured| measured.value);
@@ -131,6 +133,7 @@ impl Ring {
         let mut lines: Vec<_> = self.lines.iter().collect();
         let is_time = lines.iter().any(|(_, links)| links.iter().any(|link| link.is_time));
         lines.sort_by(|a, b| if is_time { worst(a).total_cmp(&worst(b)) } else { worst(b).total_cmp(&worst(a)) });
+
         for line in lines {
             let (ends, links) = line;
             let (from, to) = (place(ends.0), place(ends.1));
@@ -154,6 +157,7 @@ impl Ring {
                 &figures.join("; "),
             );
         }
+
         if self.names.len() <= NUMBERED {
             self.numbers(picture, &place);
         }

@@ -1,6 +1,8 @@
 //! The colours of a picture's figures: a scale for each kind of link, because what is slow for one is quick for another. A scale goes from none to the highest (where its
 //! rates differ by more than ten times, in even ratios), or to what others measured on such a GPU, where that is more; what they measured stands beside it.
 
+use std::cmp::Reverse;
+
 use analysis::measured_links::{LinkEnd, MeasuredLink};
 use analysis::reference::known_figures;
 use analysis::reference_fits;
@@ -152,11 +154,17 @@ impl Colours {
 
     /// With what others measured on such GPUs.
     pub(super) fn of_document(document: &Document, links: &[MeasuredLink]) -> Self {
-        let fits = reference_fits::fits(document, &known_figures());
-        let normal: Vec<(LinkKind, Normal)> = fits
-            .iter()
-            .filter_map(|fit| Some((LinkKind::of_reference(fit.what)?, (fit.what, fit.reference.range))))
-            .collect();
+        // Of several sizes the largest: its rate is the link's.
+        let mut fits = reference_fits::fits(document, &known_figures());
+        fits.sort_by_key(|fit| Reverse(fit.bytes));
+        let mut normal: Vec<(LinkKind, Normal)> = Vec::new();
+        for fit in &fits {
+            let is_first = normal.iter().all(|(_, (what, _))| *what != fit.what);
+            if let (Some(kind), true) = (LinkKind::of_reference(fit.what), is_first) {
+                normal.push((kind, (fit.what, fit.reference.range)));
+            }
+        }
+
         Self::with_normal(links, &normal)
     }
 
@@ -166,9 +174,7 @@ impl Colours {
         kinds.dedup();
         let scale = |kind: LinkKind| {
             let own = normal.iter().filter(|(of, _)| *of == kind).map(|(_, normal)| *normal);
-            let mut own: Vec<_> = own.collect();
-            own.dedup();
-            KindScale::of(kind, links, own)
+            KindScale::of(kind, links, own.collect())
         };
         let has_marks = links.iter().any(|link| link.is_below);
         Self { scales: kinds.into_iter().filter_map(scale).collect(), has_marks }
@@ -201,6 +207,7 @@ impl Colours {
                 x += wide;
             }
             y += 20.0;
+
             let room = picture.width - 8.0;
             for line in scale.normal_sentence().iter().flat_map(|said| lines(said, room, 3)) {
                 picture.text(4.0, y + 10.0, Anchor::Start, &line);

@@ -143,6 +143,7 @@ fn shown_cells(
     best: Option<f64>,
 ) -> (Vec<String>, Vec<(Tone, String)>) {
     let (mut shown, mut notes) = (Vec::new(), Vec::new());
+
     for column in columns {
         match &cells[*column] {
             Some(Ok(cell)) => {
@@ -158,6 +159,7 @@ fn shown_cells(
             None => shown.extend([String::new(), String::new()]),
         }
     }
+
     (shown, notes)
 }
 

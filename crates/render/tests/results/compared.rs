@@ -250,7 +250,6 @@ fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_a
     let case = &mut document.cases[0];
     (case.order, case.group) = (Order::Simultaneous, Some("sgemm".to_owned()));
     case.id = format!("simultaneous/pinned/kernel/{}/sgemm", case.bytes);
-    document.rows = report::rows::rows(&document);
     let ranks: IdSet = (0..2).collect();
     document.matrices = vec![Matrix {
         title: "cores and memory".to_owned(),
@@ -283,6 +282,7 @@ fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_a
         losses: Vec::new(),
     }];
 
+    document.rows = report::rows::rows(&document);
     document.kernels = kernels(&document);
 
     let of_threads = document.rows.iter().filter_map(|row| row.median_ns).map(|ns| 1e9 / ns * 1e9);
