@@ -22,7 +22,7 @@
 //! * `document` fills the schema, `journal` keeps it between passes, `observer` is told how far a run is, `time_left` how long it will go on;
 //! * `here` what is known before a run; `documents` what others wrote, from files and folders;
 //! * `backends` which platform drives the devices; `config` where defaults are filled in, `settings` what was asked in the words of documents; `budget` whether the memory is there;
-//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends;
+//! * `signals`, `watchdog` what ends a run early; `exit` and `fault` how it ended, `refusal` what other crates refuse, `ending` how the process ends, `unread_output` what a launcher has to read before;
 //! * `scratch` a folder for what only this process reads.
 
 pub mod appended;
@@ -88,6 +88,7 @@ mod sync;
 mod thread_kernels;
 pub mod time_left;
 mod traffic_step;
+mod unread_output;
 pub mod watchdog;
 
 pub use exit::Exit;

@@ -20,6 +20,7 @@ use super::session_end::SessionEnd;
 use super::session_state::KnownSession;
 use crate::fault::Fault;
 use crate::signals::Signals;
+use crate::unread_output;
 
 /// How often the supervisor looks at the clock, at signals and at the other rank's process.
 const LOOK: Duration = Duration::from_millis(100);
@@ -209,7 +210,10 @@ impl<K: Supervised> SessionProcess<K> {
         let may_leave = finished
             || match (launch.launcher, code) {
                 // A rank that is stopped never leaves by itself, and Hydra waits for it.
-                (Launcher::Hydra, Some(code)) if *ended == SessionEnd::Hung => ranks::pmi::abort(code),
+                (Launcher::Hydra, Some(code)) if *ended == SessionEnd::Hung => {
+                    unread_output::await_readers();
+                    ranks::pmi::abort(code)
+                }
                 (Launcher::Hydra, _) => ranks::pmi::finalize(),
                 // With PMIx it ends the step as soon as a session has died, without it never: either way nobody is waited for.
                 (Launcher::Srun, _) => true,

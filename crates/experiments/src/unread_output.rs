@@ -1,0 +1,61 @@
+//! What was printed into a pipe and nobody has read yet. A launcher that is told to end everything forgets it: under Hydra's abort one launch in some sixty ended
+//! with its code and without a word.
+
+use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a launcher may take to read what is there.
+const LIMIT: Duration = Duration::from_secs(2);
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Waits until what this process has printed is read, or for two seconds. Of what is no pipe nothing is waited for.
+pub fn await_readers() {
+    await_reader(std::io::stdout(), LIMIT);
+    await_reader(std::io::stderr(), LIMIT);
+}
+
+/// Whether it was read within the limit.
+fn await_reader(pipe: impl AsFd, limit: Duration) -> bool {
+    let until = Instant::now() + limit;
+    // Either end of a pipe tells what lies in it. A file tells what is left behind its offset: nothing, at its end.
+    while rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0) {
+        if Instant::now() >= until {
+            return false;
+        }
+        thread::sleep(LOOK);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_pipe_is_waited_for_until_it_is_read_or_the_limit_has_passed() -> std::io::Result<()> {
+        let (mut reader, mut writer) = std::io::pipe()?;
+        assert!(await_reader(&writer, LIMIT), "nothing is in it");
+        writer.write_all(b"No figure was measured")?;
+        assert!(!await_reader(&writer, Duration::from_millis(20)), "nobody reads");
+        let began = Instant::now();
+        let late = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            reader.read(&mut [0; 100])
+        });
+
+        assert!(await_reader(&writer, LIMIT) && began.elapsed() >= Duration::from_millis(100));
+        assert!(late.join().is_ok_and(|read| read.is_ok_and(|bytes| bytes == 22)));
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_no_pipe_is_not_waited_for() -> std::io::Result<()> {
+        let null = std::fs::File::create("/dev/null")?;
+        assert!(await_reader(&null, Duration::ZERO));
+        Ok(())
+    }
+}
