@@ -13,6 +13,7 @@ use stats::interval::range;
 
 use crate::gate::Checked;
 use crate::held_figure::HeldFigure;
+use crate::import::SIZE_NOT_READ;
 use crate::model_answer::ModelAnswer;
 use crate::reference::{Reference, plain_name};
 use crate::reference_fits::MARGIN;
@@ -20,8 +21,23 @@ use crate::reference_fits::MARGIN;
 /// bandwidthTest's own size, in its later versions (32 MiB in earlier ones): the rate of pinned copies of this size is within two per cent of the link's.
 const LARGE: u64 = 32_000_000;
 
-/// What nvbandwidth copies where its output does not say the size, which those of others whose output never does come near.
-const DEFAULT_SIZE: u64 = 512 << 20;
+/// What a program copies where neither its output nor a command line above says the size; `None` where that is not known.
+///
+/// - nvbandwidth: 64 MiB before version 0.7 and 512 MiB since (`defaultBufferSize` in its common.h).
+/// - rocm_bandwidth_test: 64 MiB in its matrices (`BuildBufferList` in rocm_bandwidth_test_parse.cpp).
+/// - p2pBandwidthLatencyTest: 40 or 160 MB by its age, or what `--numElems` says, and its output tells none of it.
+fn default_size(document: &ImportedDocument) -> Option<u64> {
+    match &document.program[..] {
+        "nvbandwidth" => {
+            let version = document.program_version.as_deref()?.trim_start_matches('v');
+            let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+            let version = (numbers.next()??, numbers.next()??);
+            Some(if version < (0, 7) { 64 << 20 } else { 512 << 20 })
+        }
+        "rocm_bandwidth_test" => Some(64 << 20),
+        _ => None,
+    }
+}
 
 /// What a case measured, in the words of reference figures.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,15 +186,18 @@ type Figures<'d> = Vec<Figure<'d>>;
 /// The measured cases by what they measured.
 fn by_way(document: &ImportedDocument) -> BTreeMap<Way, Figures<'_>> {
     let mut ways: BTreeMap<Way, Figures<'_>> = BTreeMap::new();
+    let default = default_size(document);
+    let is_size_unread = document.facts.iter().any(|fact| fact.name == SIZE_NOT_READ);
     for case in document.cases.iter().filter(|case| case.status == ImportedStatus::Measured) {
         let way = nvbandwidth(case)
             .or_else(|| bandwidth_test(case))
             .or_else(|| p2p_matrix(case))
             .or_else(|| rocm_bandwidth_test(case));
         let is_large = case.bytes.is_none_or(|bytes| bytes >= LARGE);
-        if let (Some((way, gpu)), Some(value), true) = (way, case.value, is_large) {
-            let is_time = case.unit == ImportedUnit::Ns;
-            ways.entry(way).or_default().push(Figure { gpu, value, bytes: case.bytes, is_time });
+        let is_time = case.unit == ImportedUnit::Ns;
+        let is_of_any_size = is_size_unread && case.bytes.is_none() && !is_time;
+        if let (Some((way, gpu)), Some(value), true, false) = (way, case.value, is_large, is_of_any_size) {
+            ways.entry(way).or_default().push(Figure { gpu, value, bytes: case.bytes.or(default), is_time });
         }
     }
     ways
@@ -246,8 +265,7 @@ fn best<'r>(own: &[&'r Reference], way: &Way, figures: &[Figure<'_>], program: &
     let is_time = figures.iter().any(|figure| figure.is_time);
     let has_size = |one: &Reference| {
         let bytes = figures.iter().filter_map(|figure| figure.bytes).max();
-        // A program that does not say its size has its own default.
-        one.sizes.as_ref().is_none_or(|sizes| sizes.contains(&bytes.unwrap_or(DEFAULT_SIZE)))
+        one.sizes.as_ref().is_none_or(|sizes| bytes.is_some_and(|bytes| sizes.contains(&bytes)))
     };
     let fits = own.iter().filter(|one| {
         (&one.what[..], &one.by[..], &one.memory[..]) == (way.what, way.by, way.memory)
@@ -384,10 +402,33 @@ mod tests {
             ("", "16.60", "Low"),
             ("$ ./nvbandwidth -t host_to_device_memcpy_sm -b 20480", "16.50", "Normal"),
             ("$ ./nvbandwidth -t 16 --bufferSize 4096", "18.05", "No figure known"),
+            ("$ ./nvbandwidth -t 16 -b $SIZE", "25.13", "No figure known"),
         ] {
             let said = said(command, rate)?;
             assert!(said.starts_with(begin), "{command} {rate}: {said}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn each_program_has_its_own_default_size_and_one_that_is_not_known_fits_no_figure_of_a_size() -> Outcome {
+        let nvbandwidth_of =
+            |version: &str| answer_to(Program::Nvbandwidth, &nvbandwidth("H200", 55.3).replace("v0.8", version));
+        assert!(nvbandwidth_of("v0.8")?[0].starts_with("Normal"));
+        assert!(nvbandwidth_of("0.10")?[0].starts_with("Normal"), "0.10 is later than 0.7");
+        assert!(nvbandwidth_of("v0.6")?[0].starts_with("No figure known"), "0.6 copies 64 MiB");
+
+        let p2p = |size: &str| -> Result<String, Box<dyn std::error::Error>> {
+            let text = "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, NVIDIA H200, pciBusID: 3, pciDeviceID: 0, pciDomainID:0\nDevice: 1, NVIDIA H200, pciBusID: 4, pciDeviceID: 0, pciDomainID:0\nUnidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)\n   D\\D     0      1 \n     0 4000.00 395.00 \n     1 395.00 4000.00 \n";
+            let figures = format!(
+                "H200 | NVLink 18 | device | peer | ce | {size} | - | 393.7-396.5 GB/s | 450 | own | 2 | a | 2026 | b\n"
+            );
+            let output = ProgramOutput { name: "out.txt".to_owned(), bytes: text.into() };
+            let document = import(Program::P2pMatrix, &[output], about()).map_err(|(_, error)| error)?;
+            Ok(answer(&document, &parse(&figures)?).text)
+        };
+        assert!(p2p("512MiB")?.starts_with("No figure known"), "{}", p2p("512MiB")?);
+        assert!(p2p("-")?.starts_with("Normal"), "{}", p2p("-")?);
         Ok(())
     }
 
@@ -411,7 +452,8 @@ mod tests {
         let references = parse(&both)?;
         let own: Vec<&Reference> = references.iter().filter(|one| one.gpu == "H200").collect();
         let way = Way { what: "h2d", by: "ce", memory: "pinned" };
-        let of = |program: &str| best(&own, &way, &[], program).map(|one| one.source.clone());
+        let figures = [Figure { gpu: "GPU 0", value: 55e9, bytes: Some(512 << 20), is_time: false }];
+        let of = |program: &str| best(&own, &way, &figures, program).map(|one| one.source.clone());
         assert_eq!(of("nvbandwidth").as_deref(), Some("nvbandwidth 0.8"));
         assert_eq!(of("another").as_deref(), Some("a"));
         Ok(())

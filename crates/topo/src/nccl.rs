@@ -1,8 +1,8 @@
 //! A machine's devices as a topology file of NCCL (`NCCL_TOPO_FILE`), for a virtual machine that hides which devices share a PCIe switch and a NUMA node.
 //!
 //! What such a file is for, in the words of NCCL's maintainers (NVIDIA/nccl issue 1843): a PCI tree that is functionally equivalent to the host's, with switches whose bus ids do
-//! not exist in the guest; all else NCCL finds by itself. So that is all there is here: a `cpu` for each NUMA node, a made-up switch for devices that share one, the devices by
-//! their addresses. NCCL reads the file by `src/graph/xml.cc`: a device of the file keeps its place there, and attributes that are missing are read from the machine
+//! not exist in the guest; all else NCCL finds by itself. So what there is here is a `cpu` for each NUMA node, a made-up switch for devices that share one, the devices by
+//! their addresses, and the links of both where they are known, since a guest's own ports show none that is true. NCCL reads the file by `src/graph/xml.cc`: a device of the file keeps its place there, and attributes that are missing are read from the machine
 //! that NCCL runs on. The cloud providers' files (Azure's for NDv4 and NDv5, Amazon's for p4d) have the same form.
 //!
 //! Left out on purpose: what NCCL reads on the machine itself (a CPU's vendor and PUs, NVLinks, devices' numbers), and every device of which it is not known what is near: it is
@@ -55,6 +55,9 @@ pub enum NcclError {
     /// Two devices would be at one address.
     #[error("two devices would be at {0} in the guest")]
     SameAddress(PciAddress),
+    /// There are more switches than addresses for them.
+    #[error("the file needs more PCIe switches than there are addresses that no device has")]
+    NoFreeAddress,
     /// The file would put every device under one CPU, where NCCL puts it anyway.
     #[error(
         "a file would tell NCCL nothing new: no two devices are known to share a PCIe switch, and all are near to one NUMA node. \
@@ -88,7 +91,7 @@ pub(crate) struct NcclDevice {
 /// The machine's NVIDIA GPUs and its adapters that move data for GPUs.
 ///
 /// # Errors
-/// [`NcclError`]: there is no GPU, an address of the guest is wrong, or nothing is known.
+/// [`NcclError`]: there is no GPU, an address of the guest is wrong, nothing is known, or there are more switches than addresses for them.
 pub fn nccl_topology(survey: &Survey, request: &NcclRequest) -> Result<NcclTopology, NcclError> {
     check_addresses(survey, request)?;
     let mut remarks = Vec::new();
@@ -106,7 +109,7 @@ pub fn nccl_topology(survey: &Survey, request: &NcclRequest) -> Result<NcclTopol
     }
     remarks.extend(tree.remark());
     let taken = survey.interconnect.devices.iter().map(|device| device.pci).chain(request.guest.values().copied());
-    let xml = write::xml(survey, &tree, &taken.collect(), &remarks);
+    let xml = write::xml(survey, &tree, &taken.collect(), &remarks)?;
     Ok(NcclTopology { xml, remarks })
 }
 

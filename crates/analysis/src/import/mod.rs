@@ -99,6 +99,9 @@ pub struct Taken {
     notes: Vec<String>,
 }
 
+/// The fact of a command line whose size of copies could not be read.
+pub(crate) const SIZE_NOT_READ: &str = "size not read";
+
 /// A case of a text.
 #[derive(Debug)]
 struct Case {

@@ -17,7 +17,7 @@ use report::imported::{ImportedStatus, ImportedUnit};
 
 use super::error::{ImportError, ImportErrorKind, as_many, short};
 use super::numbers::{begins_with_digit, number};
-use super::{Case, Program, Taken, figure};
+use super::{Case, Program, SIZE_NOT_READ, Taken, figure};
 
 /// How a run begins.
 const FIRST_LINE: &str = "nvbandwidth Version:";
@@ -47,14 +47,17 @@ struct Test {
     line: u64,
     matrix: Option<Matrix>,
     part: Option<String>,
+    /// The bytes of a copy, where the command line says them.
+    bytes: Option<u64>,
     /// The first line before a matrix that is none of it, with its number: the program's word on why there is
     /// no matrix, unless one follows.
     said: Option<(u64, String)>,
 }
 
 impl Test {
-    fn new(name: &str, line: u64) -> Self {
-        Self { name: name.trim_end_matches('.').to_owned(), line, matrix: None, part: None, said: None }
+    fn new(name: &str, line: u64, size: &CopySize) -> Self {
+        let name = name.trim_end_matches('.').to_owned();
+        Self { name, line, matrix: None, part: None, bytes: size.bytes(), said: None }
     }
 }
 
@@ -130,16 +133,25 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     let (mut test, mut last_said): (Option<Test>, Option<String>) = (None, None);
     let lines = (1_u64..).zip(text.lines());
     let (mut begun, mut host_line) = (false, None);
-    let mut buffer = None;
-    let is_part = !text.lines().any(|words| words.trim_start().starts_with(FIRST_LINE));
+    // Of the last command line, and whether a run has begun since.
+    let (mut size, mut has_begun) = (CopySize::Unsaid, false);
+    let is_part = !text.lines().any(|words| unquoted(words).trim_start().starts_with(FIRST_LINE));
     for (line, words) in lines {
-        let words = words.trim_end();
-        let words = words.strip_prefix("> ").unwrap_or(words);
+        let words = unquoted(words);
         begun |=
             is_part && (Title::of(words).is_some() || words.starts_with("Running ") || words.starts_with("Device "));
-        buffer = buffer_size(words).or(buffer);
+        if let Some(said) = CopySize::of(words) {
+            (size, has_begun) = (said, false);
+            if let CopySize::Unread(option) = &size {
+                taken.fact(SIZE_NOT_READ, option, true);
+            }
+        }
         if let Some(version) = words.trim_start().strip_prefix(FIRST_LINE) {
             begun = true;
+            // A second run below one command line is of another, which is not here.
+            if std::mem::replace(&mut has_begun, true) {
+                size = CopySize::Unsaid;
+            }
             taken.version = Some(version.trim().to_owned());
             continue;
         }
@@ -148,11 +160,11 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
         if let Some(name) = words.strip_prefix("Running ") {
             ended(&mut taken, test.take(), is_part)?;
-            test = Some(Test::new(name, line));
+            test = Some(Test::new(name, line, &size));
         } else if test.is_none() && Title::of(words).is_some() {
-            within(test.insert(Test::new("", line)), &mut taken, words, line)?;
+            within(test.insert(Test::new("", line, &size)), &mut taken, words, line)?;
         } else if let Some(name) = words.strip_prefix("Waiving ") {
-            let waived = Test::new(name, line);
+            let waived = Test::new(name, line, &size);
             ended(&mut taken, test.take().filter(|open| open.name != waived.name), is_part)?;
             taken.cases.push(without_figure(&waived.name, ImportedStatus::Waived, "waived".to_owned(), line));
         } else if let Some(waived) = words.strip_prefix("Waived:") {
@@ -205,8 +217,6 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
         }
     }
     ended(&mut taken, test, is_part)?;
-    let rates = taken.cases.iter_mut().filter(|case| case.unit == ImportedUnit::BytesPerS);
-    rates.for_each(|case| case.bytes = buffer);
     let has_matrix = || taken.cases.iter().any(|case| case.figure.is_ok());
     if !begun || is_part && !has_matrix() {
         let missing = "it has no line \"nvbandwidth Version: …\"";
@@ -222,12 +232,54 @@ pub(super) fn take(text: &str) -> Result<Taken, ImportError> {
     Ok(taken)
 }
 
-/// The bytes of a copy, of a command line with `-b MIB` above the output; the output itself does not say them.
-fn buffer_size(words: &str) -> Option<u64> {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let program = words.iter().position(|word| word.rsplit('/').next() == Some("nvbandwidth"))?;
-    let option = words[program..].windows(2).find(|pair| ["-b", "--bufferSize"].contains(&pair[0]))?;
-    option[1].parse::<u64>().ok()?.checked_mul(1 << 20)
+/// A line without the mark of a quotation.
+fn unquoted(words: &str) -> &str {
+    let words = words.trim_end();
+    if words == ">" { "" } else { words.strip_prefix("> ").unwrap_or(words) }
+}
+
+/// What a command line above the output says of the size of a copy; the output itself does not say it.
+enum CopySize {
+    /// Nothing: it is the program's own.
+    Unsaid,
+    Bytes(u64),
+    /// The option is there, and no number behind it.
+    Unread(String),
+}
+
+impl CopySize {
+    /// Of a line that runs nvbandwidth; `None` of others.
+    ///
+    /// Forms of the option: `-b MIB`, `-bMIB`, `--bufferSize MIB`, `--bufferSize=MIB`, and beginnings of its name (nvbandwidth.cpp and
+    /// boost::program_options, which it reads them by).
+    fn of(words: &str) -> Option<Self> {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let program = words.iter().position(|word| word.rsplit('/').next() == Some("nvbandwidth"))?;
+        let ends = |word: &&str| ["|", ">", "&", ";", "2>"].iter().any(|sign| word.starts_with(sign));
+        let behind = &words[program + 1..];
+        // A sentence about the program is no command line.
+        if behind.first().is_some_and(|word| !word.starts_with('-') && !ends(word)) {
+            return None;
+        }
+
+        let own: Vec<&str> = behind.iter().copied().take_while(|word| !ends(word)).collect();
+        let next = |at: usize| own.get(at + 1).copied().unwrap_or_default();
+        let value = own.iter().enumerate().find_map(|(at, word)| {
+            if let Some(long) = word.strip_prefix("--") {
+                let (name, value) = long.split_once('=').unwrap_or_else(|| (long, next(at)));
+                return (!name.is_empty() && "bufferSize".starts_with(name)).then_some(value);
+            }
+            let value = word.strip_prefix("-b")?;
+            Some(if value.is_empty() { next(at) } else { value })
+        });
+        let Some(value) = value else { return Some(Self::Unsaid) };
+        let bytes = value.parse::<u64>().ok().and_then(|mib| mib.checked_mul(1 << 20));
+        Some(bytes.map_or_else(|| Self::Unread(format!("-b {value}")), Self::Bytes))
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        if let Self::Bytes(bytes) = self { Some(*bytes) } else { None }
+    }
 }
 
 /// A line within a test: of a matrix, an aside, or one before a matrix whose meaning its end tells.
@@ -288,7 +340,8 @@ fn whole(taken: &mut Taken, test: &mut Test, part: &str) {
     let id = id_of_part(&test.name, part);
     for (row, column, value, line) in cells {
         let (place, figure) = (title.place(row, column), figure(value, title.scale));
-        taken.cases.push(Case { id: id.clone(), place, bytes: None, unit: title.unit, figure, line: Some(line) });
+        let bytes = test.bytes.filter(|_| title.unit == ImportedUnit::BytesPerS);
+        taken.cases.push(Case { id: id.clone(), place, bytes, unit: title.unit, figure, line: Some(line) });
     }
     test.part = Some(part.to_owned());
 }
@@ -325,7 +378,7 @@ fn ended(taken: &mut Taken, test: Option<Test>, is_part: bool) -> Result<(), Imp
         Some(Test { name, line, matrix: None, part: Some(part), .. }) => {
             Err(ImportError::truncated(line, format!("{name} has a matrix {part} and none of both ways together")))
         }
-        Some(Test { name, line, matrix: None, part: None, said }) => {
+        Some(Test { name, line, matrix: None, part: None, said, .. }) => {
             let reason = said.map_or_else(|| "it has no figures".to_owned(), |(_, said)| said);
             taken.cases.push(without_figure(&name, ImportedStatus::Failed, reason, line));
             Ok(())
@@ -382,6 +435,43 @@ mod tests {
         assert_eq!(waived.id, "nvbandwidth/device_to_device_memcpy_write_ce");
         assert_eq!(waived.figure, Err((ImportedStatus::Waived, "waived".to_owned())));
         assert_eq!(figures(&taken).len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn a_wholly_quoted_run_is_read_as_the_run_itself() -> Result<(), ImportError> {
+        let quoted =
+            |text: &str| text.lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect::<String>();
+        let taken = take(&quoted(&format!("{BEGIN}Running a_test.\n{MATRIX}")))?;
+        assert_eq!((taken.version.as_deref(), figures(&taken).len(), &taken.notes[..]), (Some("v0.7"), 2, &[][..]));
+
+        let without_sum = MATRIX.replacen("SUM a_test 793.01\n", "", 1);
+        let refused = take(&quoted(&format!("{BEGIN}Running a_test.\n{without_sum}"))).expect_err("it was cut off");
+        assert!(refused.to_string().contains("no SUM after it"), "{refused}");
+        Ok(())
+    }
+
+    #[test]
+    fn each_run_has_the_size_of_its_own_command_line_in_every_form_of_the_option() -> Result<(), ImportError> {
+        let sizes = |text: &str| -> Result<Vec<Option<u64>>, ImportError> {
+            let mib = take(text)?.cases.into_iter().map(|case| case.bytes.map(|bytes| bytes >> 20)).collect::<Vec<_>>();
+            Ok(mib.chunks(2).map(|run| run[0]).collect())
+        };
+        let run = format!("{BEGIN}Running a_test.\n{MATRIX}");
+        let three = format!("$ ./nvbandwidth -b 1024\n{run}$ ./nvbandwidth --bufferSize=64 | tee log\n{run}{run}");
+        assert_eq!(sizes(&three)?, [Some(1024), Some(64), None]);
+        for (command, size) in [
+            ("# nvbandwidth -t 1 --bufferSize 32", Some(32)),
+            ("mpirun -n 4 /opt/nvbandwidth -p multi -b16", Some(16)),
+            ("./nvbandwidth --buf 8 -v", Some(8)),
+            ("./nvbandwidth", None),
+            ("./nvbandwidth -t bidirectional | less -b 8", None),
+            ("./nvbandwidth -b $SIZE", None),
+        ] {
+            assert_eq!(sizes(&format!("{command}\n{run}"))?, [size], "{command}");
+        }
+        let sentence = format!("./nvbandwidth -b 8\nnvbandwidth with small buffers says:\n{run}");
+        assert_eq!(sizes(&sentence)?, [Some(8)]);
         Ok(())
     }
 

@@ -13,6 +13,8 @@ pub enum NcclFile {
     Given(String),
     /// The variable names this file, which is not there.
     Missing(String),
+    /// The variable names this file by where a program starts, which is not known here.
+    Relative(String),
 }
 
 /// Where a host's daemon puts the topology of a virtual machine.
@@ -21,6 +23,8 @@ const LEFT_BY_HOST: &str = "/var/run/nvidia-topologyd/virtualTopology.xml";
 /// Looks for the file.
 pub fn nccl_file(root: &FsRoot, variable: &dyn Fn(&str) -> Option<String>) -> NcclFile {
     match variable("NCCL_TOPO_FILE").filter(|path| !path.is_empty()) {
+        // A relative path is of each program's own folder, and a job starts elsewhere than this process.
+        Some(path) if !path.starts_with('/') => NcclFile::Relative(path),
         Some(path) if root.exists(&path) => NcclFile::Given(path),
         Some(path) => NcclFile::Missing(path),
         None if root.exists(LEFT_BY_HOST) => NcclFile::Given(LEFT_BY_HOST.to_owned()),

@@ -22,21 +22,31 @@ const TOPOLOGY: Probe = Probe {
 
 /// How a topology file is made.
 const MAKE: &str = "on the host: numabench topo --save host.xml; then numabench topo --input host.xml --emit nccl-topo --guest HOST=GUEST,... \
-                    (each device's two addresses), and NCCL_TOPO_FILE names what that prints";
+                    (each device's two addresses) > nccl.xml; then set NCCL_TOPO_FILE to that file's absolute path";
 
 pub(super) fn topology(facts: &SystemFacts<'_>) -> Option<Check> {
+    // NCCL is NVIDIA's, and one device has nobody to reach.
     let has_nvidia = facts.survey.topology.gpus.iter().any(|gpu| gpu.vendor_id == NVIDIA);
     if !has_nvidia || !have_peers(facts) {
         return None;
     }
+
+    // A file decides, whatever the machine shows.
     match &facts.nccl_file {
         NcclFile::Given(path) => return TOPOLOGY.ok(format!("NCCL reads {path}")),
         NcclFile::Missing(path) => {
             let seen = format!("NCCL_TOPO_FILE names {path}, which is not there: NCCL goes on without it");
             return TOPOLOGY.remark(seen, "name a file that is there, or unset NCCL_TOPO_FILE");
         }
+        NcclFile::Relative(path) => {
+            let seen =
+                format!("NCCL_TOPO_FILE names {path}, which each program looks for in the folder that it starts in");
+            return TOPOLOGY
+                .unknown(seen, "the job that sets it: an absolute path is the same file wherever a rank starts");
+        }
         NcclFile::None => {}
     }
+
     match facts.platform() {
         MachineKind::Physical => TOPOLOGY.ok("no virtual machine: NCCL reads the PCI tree itself"),
         MachineKind::Unknown => TOPOLOGY.unknown("whether this is a virtual machine is not shown", HOST),
@@ -47,15 +57,18 @@ pub(super) fn topology(facts: &SystemFacts<'_>) -> Option<Check> {
     }
 }
 
-/// Whether a switch is above two devices: a bridge below their root port.
+/// Whether a switch is above a GPU and a device in another slot: a bridge below their root port. Functions of one card share their slot, whatever is above it.
 fn shares_switch(devices: &[PciDevice]) -> bool {
-    let mut seen = BTreeSet::new();
-    // From the root port down; the device itself stands first in its path.
-    let below_root = |device: &PciDevice| {
-        let ports: Vec<String> = device.path.iter().skip(1).rev().skip(1).map(|port| port.address.clone()).collect();
-        ports
+    // The device itself stands first in its path, the root port last.
+    let bridges = |device: &PciDevice| -> BTreeSet<String> {
+        device.path.iter().skip(1).rev().skip(1).map(|port| port.address.clone()).collect()
     };
-    devices.iter().flat_map(below_root).any(|port| !seen.insert(port))
+    let slot = |device: &PciDevice| (device.pci.domain, device.pci.bus, device.pci.device);
+    let is_below_one =
+        |gpu: &PciDevice, other: &PciDevice| slot(gpu) != slot(other) && !bridges(gpu).is_disjoint(&bridges(other));
+
+    let mut gpus = devices.iter().filter(|device| device.kind == PciDeviceKind::Gpu);
+    gpus.any(|gpu| devices.iter().any(|other| is_below_one(gpu, other)))
 }
 
 /// What is hidden, and what a file would change.

@@ -87,6 +87,20 @@ pub const PATHS: &[Case] = &[
         node.variables.insert("NCCL_TOPO_FILE", "/etc/nccl-topo.xml".to_owned());
         Ok(())
     }),
+    // Neither in the root nor in the folder of this process is where a rank looks.
+    ("pcie.nccl-topology", Is::Unknown, "names nccl.xml, which each program looks for", |node| {
+        node.variables.insert("NCCL_TOPO_FILE", "nccl.xml".to_owned());
+        Ok(())
+    }),
+    // The adapter is a second function of the GPU's card: its bridges are no switch between devices.
+    ("pcie.nccl-topology", Is::Odd, "no PCIe switch above its 2 GPUs and 1 network adapter", |node| {
+        let (_, gpu) = folders(0);
+        let second = gpu.replace("18:00.0", "18:00.1");
+        node.survey.nics[0].pci = "0000:18:00.1".parse().map_err(std::io::Error::other)?;
+        node.bytes(&format!("{second}/config"), &config(DEVICE, 0, 1))?;
+        node.link("/sys/bus/pci/devices/0000:18:00.1", &second)?;
+        node.file("/proc/cpuinfo", "flags\t\t: fpu hypervisor\n")
+    }),
     ("pcie.nccl-topology", Is::Unknown, "not shown", |node| node.gone("/proc")),
     ("pcie.nccl-topology", Is::Gone, "", |node| {
         node.survey.topology.gpus.iter_mut().for_each(|gpu| gpu.vendor_id = 0x1002);

@@ -197,6 +197,11 @@ impl Node {
         fs::write(path, bytes)
     }
 
+    /// A link to another path of the node.
+    pub fn link(&self, path: &str, target: &str) -> io::Result<()> {
+        std::os::unix::fs::symlink(self.path(target), self.path(path))
+    }
+
     /// Takes a file or a folder away.
     pub fn gone(&self, path: &str) -> io::Result<()> {
         let path = self.path(path);

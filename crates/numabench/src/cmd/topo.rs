@@ -1,6 +1,7 @@
 //! `numabench topo`: read, save, draw, render; `--emit`: a machine in the words of NCCL; `--svg --with`: draw what a result measured; `topo diff`: read two, compare. No GPU runtime is started but for
 //! `topo --measure`, which is `topo_measure`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiments::documents;
@@ -82,16 +83,31 @@ fn nccl_topo(args: &Topo) -> Result<Survey, Fault> {
         saved => topo::survey_files(saved).map_err(Fault::usage)?,
     };
     let groups = args.with.as_deref().map(measured_groups).transpose()?.unwrap_or_default();
-    let request = NcclRequest { groups, guest: args.guest.iter().copied().collect() };
+    let request = NcclRequest { groups, guest: guest_addresses(&args.guest)? };
 
     let file = nccl::nccl_topology(&survey, &request).map_err(|error| match error {
         NcclError::NoGpu => Fault::new(Exit::Absent, error),
-        NcclError::NothingNew | NcclError::NothingKnown(_) => Fault::new(Exit::NoResult, error),
+        NcclError::NothingNew | NcclError::NothingKnown(_) | NcclError::NoFreeAddress => {
+            Fault::new(Exit::NoResult, error)
+        }
         NcclError::NoSuchDevice(_) | NcclError::SameAddress(_) | NcclError::NotTheMachine(_) => Fault::usage(error),
     })?;
     file.remarks.iter().for_each(|remark| terminal::say(&format!("note: {remark}")));
     terminal::print(file.xml.as_bytes())?;
     Ok(survey)
+}
+
+/// Each device's address in the guest.
+fn guest_addresses(given: &[(PciAddress, PciAddress)]) -> Result<BTreeMap<PciAddress, PciAddress>, Fault> {
+    let mut guest = BTreeMap::new();
+    for (own, there) in given {
+        if let Some(before) = guest.insert(*own, *there) {
+            return Err(Fault::usage(anyhow::anyhow!(
+                "--guest gives {own} two addresses in the guest: {before} and {there}"
+            )));
+        }
+    }
+    Ok(guest)
 }
 
 /// The GPUs that a document of `topo --measure` found to share their way to the host.

@@ -92,7 +92,8 @@ const TOPO: &[Rule] = &[
         &["emit"],
         "the file that --emit prints is all that is made",
     ),
-    apart(&["json", "numa", "tree", "matrix", "identity"], &["with"], "the picture of a document is all that is made"),
+    apart(&["json", "numa", "tree", "matrix", "identity"], &["with"], "the picture of a document is all that is made")
+        .unless(&["emit"]),
     apart(&["input"], &["with"], "the picture of a document is of its own machine").unless(&["emit"]),
     apart(&["save"], &["with"], "the picture of a document is all that is made"),
 ];

@@ -128,8 +128,25 @@ fn nccl_gets_the_groups(document: &str) -> Done {
     assert!(joined.out.contains("GPU 0, GPU 1, GPU 2, GPU 3 were measured to share"), "{}", joined.out);
     assert_eq!(joined.out.matches("class=\"0x060400\"").count(), 9, "one more than without groups: {}", joined.out);
 
+    // The machine as a document beside it, which --with without --emit has no room for.
+    let groups = folder.path().join("groups.json").display().to_string();
+    let kept = folder.path().join("machine.json").display().to_string();
+    let beside = run(&["topo", "--input", &machine, "--emit", "nccl-topo", "--with", &groups, "--json", &kept]);
+    assert_eq!((beside.code, &beside.out), (Some(0), &joined.out), "{}", beside.err);
+    assert!(std::fs::read_to_string(&kept)?.contains("\"interconnect\""), "{kept}");
+    run(&["topo", "--svg", "-", "--with", &groups, "--json", &kept]).refused(2, &["the picture of a document"]);
+
     emitted(&addressed.replace("gpu-pairs", "gpus-but-one"))?.refused(2, &["no two GPUs were found to share"]);
     Ok(())
+}
+
+#[test]
+fn a_device_has_one_address_in_the_guest() {
+    let machine = format!("{}/../topo/tests/fixtures/hgx-h100.xml", env!("CARGO_MANIFEST_DIR"));
+    let emitted = |guest: &str| run(&["topo", "--input", &machine, "--emit", "nccl-topo", "--guest", guest]);
+    let refused = emitted("0000:1b:00.0=0000:05:00.0,0000:9d:00.0=0000:07:00.0,0000:1b:00.0=0000:06:00.0");
+    refused.refused(2, &["--guest gives 0000:1b:00.0 two addresses", "0000:05:00.0 and 0000:06:00.0"]);
+    assert_eq!(emitted("0000:1b:00.0=0000:05:00.0,0000:9d:00.0=0000:07:00.0").code, Some(0));
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl NcclTree {
         self.cpus.values().flatten().any(|branch| matches!(branch, Branch::Switch(_)))
     }
 
-    /// What the file takes for known of measured GPUs; `None` where it has fewer than two of them.
+    /// That a switch is assumed above GPUs that were measured to share their way; `None` where the file has fewer than two of them.
     fn measured(&self, group: &[PciAddress]) -> Option<String> {
         let devices = self.cpus.values().flatten().flat_map(Branch::devices);
         let labels: Vec<&str> =
@@ -79,7 +79,7 @@ impl NcclTree {
         (labels.len() > 1).then(|| format!("{} {together}", labels.join(", ")))
     }
 
-    /// What the file takes for known of the switches' links; `None` where each says its own.
+    /// Which links of switches are assumed; `None` where each is known.
     pub(super) fn remark(&self) -> Option<String> {
         let switches: Vec<&Switch> = self.cpus.values().flatten().flat_map(Branch::switches).collect();
         let unknown = switches.iter().filter(|switch| switch.link.as_ref().is_none_or(|link| rate(link) == 0)).count();
@@ -110,6 +110,7 @@ pub(super) fn tree(
     groups: &[Vec<PciAddress>],
     remarks: &mut Vec<String>,
 ) -> NcclTree {
+    // How far two devices are apart: what the machine shows, or what was measured where that is nearer.
     let shown = |one: usize, other: usize| survey.interconnect.between(one, other)?.pci;
     let has_switch = |device: &NcclDevice| {
         (0..survey.interconnect.devices.len())
@@ -126,6 +127,8 @@ pub(super) fn tree(
             (shown, measured) => shown.or(measured),
         }
     };
+
+    // What is joined by any switch has one NUMA node; what is joined by one switch alone has that switch.
     let mut tree = NcclTree::default();
     for members in joined(devices, |one, other| level(one, other).is_some_and(|level| level <= PciLevel::Pxb)) {
         match node_of(&members) {
@@ -139,6 +142,8 @@ pub(super) fn tree(
             })),
         }
     }
+
+    // In the order of addresses, as the machine's own listing has them.
     for branches in tree.cpus.values_mut() {
         branches.sort_by_key(Branch::first);
     }

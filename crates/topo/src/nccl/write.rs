@@ -8,22 +8,31 @@ use std::fmt::Write;
 
 use stats::PciAddress;
 
+use super::NcclError;
 use super::links::attributes;
 use super::tree::{Branch, NcclTree, Switch};
 use crate::model::TopologySource;
 use crate::survey::Survey;
 
 /// The file; `taken` are addresses that are devices'.
-pub(super) fn xml(survey: &Survey, tree: &NcclTree, taken: &BTreeSet<PciAddress>, remarks: &[String]) -> String {
+///
+/// # Errors
+/// [`NcclError::NoFreeAddress`]: there are more switches than addresses that no device has.
+pub(super) fn xml(
+    survey: &Survey,
+    tree: &NcclTree,
+    taken: &BTreeSet<PciAddress>,
+    remarks: &[String],
+) -> Result<String, NcclError> {
     let mut file = File { text: comment(survey, tree, remarks), free: free_addresses(taken) };
     file.line(0, "<system version=\"1\">");
     for (node, branches) in &tree.cpus {
         file.line(1, &format!("<cpu numaid=\"{node}\">"));
-        branches.iter().for_each(|branch| file.branch(2, branch));
+        branches.iter().try_for_each(|branch| file.branch(2, branch))?;
         file.line(1, "</cpu>");
     }
     file.line(0, "</system>");
-    file.text
+    Ok(file.text)
 }
 
 /// A file that is being written.
@@ -38,20 +47,21 @@ impl<F: Iterator<Item = PciAddress>> File<F> {
         let _ = writeln!(self.text, "{:1$}{words}", "", depth * 2);
     }
 
-    fn branch(&mut self, depth: usize, branch: &Branch) {
+    fn branch(&mut self, depth: usize, branch: &Branch) -> Result<(), NcclError> {
         match branch {
             Branch::Device(device) => {
                 let (pci, class, link) = (device.written, device.class, attributes(device.link.as_ref()));
                 self.line(depth, &format!("<pci busid=\"{pci}\" class=\"0x{class:06x}\"{link}/>"));
             }
             Branch::Switch(Switch { link, branches, .. }) => {
-                let Some(pci) = self.free.next() else { return };
+                let pci = self.free.next().ok_or(NcclError::NoFreeAddress)?;
                 let link = attributes(link.as_ref());
                 self.line(depth, &format!("<pci busid=\"{pci}\" class=\"0x060400\"{link}>"));
-                branches.iter().for_each(|branch| self.branch(depth + 1, branch));
+                branches.iter().try_for_each(|branch| self.branch(depth + 1, branch))?;
                 self.line(depth, "</pci>");
             }
         }
+        Ok(())
     }
 }
 
@@ -70,7 +80,7 @@ fn comment(survey: &Survey, tree: &NcclTree, remarks: &[String]) -> String {
     };
     let mut lines = vec![
         format!("Topology of {machine}{source}, by numabench, for NCCL: NCCL_TOPO_FILE=THIS_FILE"),
-        "NCCL takes from this file which devices share a PCIe switch and a NUMA node, by the addresses here; all else it reads where it runs.".to_owned(),
+        "NCCL takes from this file which devices share a PCIe switch and a NUMA node, by the addresses here, and the links given here; all else it reads where it runs.".to_owned(),
     ];
     if tree.has_switch() {
         lines.push("Switches (class 0x060400) have bus ids that no device has.".to_owned());
@@ -94,4 +104,30 @@ fn within_comment(text: &str) -> String {
         text = text.replace("--", "- -");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{NcclRequest, devices, tree};
+    use super::*;
+
+    #[test]
+    fn a_switch_without_a_free_address_is_an_error_and_no_device_goes_with_it() -> Result<(), crate::TopoError> {
+        let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hgx-h100.xml");
+        let survey = crate::survey_xml(&host)?;
+        let devices = devices(&survey, &NcclRequest::default(), &mut Vec::new());
+        let tree = tree::tree(&survey, devices, &[], &mut Vec::new());
+
+        // The host has eight switches.
+        let all: Vec<PciAddress> = free_addresses(&BTreeSet::new()).collect();
+        let (last_eight, others) =
+            all.split_last_chunk::<8>().map_or((&[][..], &all[..]), |(others, last)| (&last[..], others));
+        let file = xml(&survey, &tree, &others.iter().copied().collect(), &[]);
+        assert!(file.is_ok_and(|file| last_eight.iter().all(|pci| file.contains(&pci.to_string()))));
+        let but_seven = others.iter().copied().chain([last_eight[0]]).collect();
+        assert_eq!(xml(&survey, &tree, &but_seven, &[]), Err(NcclError::NoFreeAddress));
+        Ok(())
+    }
 }
