@@ -3,7 +3,7 @@
 //! As with measurements (`reference_fits`) a figure decides nothing. The output names the GPU, and not its link, so that of the figures of a GPU on several links each is
 //! taken for what it should reach; of a GPU with near and far memory the near one. Where the output names no GPU or several models, or no figure is of its GPU, way and size,
 //! it is said that none is known. The figures of `check --bandwidth` are held against the same ones, by the link that it read too. A figure that counts both directions is held only against figures that do; TransferBench's, of which the output names no GPU, against none.
-//! Some 420 lines because the tests hold what is said of whole outputs against the figures beside it.
+//! Some 490 lines because the tests hold what is said of whole outputs against the figures beside it.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@
 //! People post parts of a run: without its first line, quoted, without a test's heading (the line of the sum names the test) or without sums.
 //! Where the first line is missing, a matrix counts without its sum, and the notes say that nothing tells whether it is whole.
 //!
-//! Some 410 lines because what is posted differs, and the tests hold each form beside the reader.
+//! Some 500 lines because what is posted differs, and the tests hold each form beside the reader.
 
 use report::imported::{ImportedStatus, ImportedUnit};
 
