@@ -147,29 +147,10 @@ impl Rank {
     /// Collective: the common window of all ranks that measured, and whether any failed; `others`: they are several. All in one round, because each wakes
     /// all threads of a node.
     fn window(&self, timeline: Option<&Timeline>, others: bool, failed: bool) -> Result<(Window, bool), Aborted> {
-        // A minimum is the complement of a maximum.
-        let largest = |of: fn(&Timeline) -> u64| timeline.map_or(0, of);
-        let smallest = |of: fn(&Timeline) -> u64| timeline.map_or(0, |timeline| u64::MAX - of(timeline));
-        let start = |timeline: &Timeline| timeline.start_ns;
-        let counts_from = timeline.map_or(0, |timeline| timeline.counts_from_ns(others));
-        let own = [
-            u64::from(failed),
-            largest(start),
-            counts_from,
-            largest(Timeline::needed_ns),
-            smallest(Timeline::end_ns),
-            smallest(start),
-        ];
-
-        let [failed, latest_start_ns, counts_from_ns, latest_needed_ns, end, start] = self.group.max_of_each(own)?;
-        let window = Window {
-            latest_start_ns,
-            counts_from_ns,
-            earliest_end_ns: u64::MAX - end,
-            earliest_start_ns: u64::MAX - start,
-            latest_needed_ns,
-        };
-        Ok((window, failed > 0))
+        let [start, counts_from, needed, end, begin] = timeline.map_or([0; 5], |timeline| timeline.brings(others));
+        let own = [start, counts_from, needed, end, begin, u64::from(failed)];
+        let [start, counts_from, needed, end, begin, failed] = self.group.max_of_each(own)?;
+        Ok((Window::of_largest([start, counts_from, needed, end, begin]), failed > 0))
     }
 
     /// Whether a block of this work needs no round before it that does not count, once there was one: laying out leaves nothing that a round would pay for, and a round is a block by itself.

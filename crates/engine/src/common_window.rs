@@ -74,6 +74,12 @@ impl Timeline {
         Some(one.max(other) / one.min(other))
     }
 
+    /// What a rank brings to the window, of which the largest of each over all ranks make it: a minimum is the complement of a maximum.
+    pub(crate) fn brings(&self, others: bool) -> [u64; 5] {
+        let start = self.start_ns;
+        [start, self.counts_from_ns(others), self.needed_ns(), u64::MAX - self.end_ns(), u64::MAX - start]
+    }
+
     fn over_lanes(&self, of: impl Fn(&[f64]) -> Option<f64>, choose: fn(f64, f64) -> f64) -> f64 {
         self.marks.iter().filter_map(|marks| of(marks)).reduce(choose).unwrap_or(0.0)
     }
@@ -99,6 +105,17 @@ impl Timeline {
 }
 
 impl Window {
+    /// The window of the largest of each value that the ranks bring ([`Timeline::brings`]).
+    pub(crate) fn of_largest([latest_start_ns, counts_from_ns, latest_needed_ns, end, start]: [u64; 5]) -> Self {
+        Self {
+            latest_start_ns,
+            counts_from_ns,
+            earliest_end_ns: u64::MAX - end,
+            earliest_start_ns: u64::MAX - start,
+            latest_needed_ns,
+        }
+    }
+
     /// The share of the time from the last start until the last rank had its rounds in which all ranks were
     /// at work, 0..=1.
     pub(crate) fn overlap(&self) -> f64 {

@@ -47,7 +47,9 @@ fn slowed(from: &Path, to: &Path, factor: f64) -> Done {
     }
     for row in document["rows"].as_array_mut().into_iter().flatten() {
         scale(&mut row["median_ns"], factor);
-        scale(&mut row["median_bytes_per_s"], 1.0 / factor);
+        for rate in ["median_bytes_per_s", "value"] {
+            scale(&mut row[rate], 1.0 / factor);
+        }
     }
     Ok(fs::write(to, serde_json::to_vec(&document)?)?)
 }
