@@ -143,6 +143,7 @@ pub enum NotLearned {
 pub fn values(document: &Document) -> Vec<Value> {
     let devices: BTreeMap<&str, &Device> = document.devices.iter().map(|device| (&device.id[..], device)).collect();
     let others = other_ends(document);
+
     let value = |row: &Row| {
         let device = devices.get(&row.device[..]).filter(|device| device.kind == DeviceKind::Gpu)?;
         let rate = row.median_bytes_per_s.filter(|rate| row.status == RowStatus::Measured && *rate > 0.0)?;
@@ -206,6 +207,7 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
     if groups.is_empty() {
         return Err(NotLearned::NoGpu);
     }
+
     let (mut normals, mut too_few, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let sets = groups.len();
     for ((class, case), values) in groups {
@@ -217,6 +219,7 @@ pub fn learn(tool: Tool, documents: u32, values: &[Value]) -> Result<Baseline, N
     if normals.is_empty() {
         return Err(NotLearned::TooFew(too_few.join("; ")));
     }
+
     Ok(Baseline {
         schema: Baseline::SCHEMA.to_owned(),
         schema_version: Baseline::VERSION.number(),
@@ -241,6 +244,7 @@ fn normal(
     }
     let mut medians: Vec<((&str, &str), f64)> =
         gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
+
     let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
     let odd: BTreeSet<usize> = peer_outliers(&rates, sets)
         .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
@@ -254,6 +258,7 @@ fn normal(
         ));
         gpus.remove(&(host, device));
     }
+
     medians.retain(|(gpu, _)| gpus.contains_key(gpu));
     let nodes = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
     if medians.len() < LEAST_GPUS || nodes < LEAST_NODES {

@@ -204,6 +204,7 @@ impl Key {
                 moving::touch_name(touch, direction)
             );
         }
+
         let mut parts = vec![words::direction(direction).to_owned()];
         parts.push(if is_beyond { "beyond the caches".to_owned() } else { size(bytes) });
         if memory != MemoryKind::Device {

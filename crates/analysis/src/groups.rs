@@ -31,6 +31,7 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
         Compares::Cores => Some(GroupedBy::Handovers),
         _ => None,
     };
+
     let asked = || document.matrices.iter().filter_map(|matrix| Some((by(matrix)?, matrix)));
     let of_gpus = asked().filter(|(by, _)| *by != GroupedBy::Handovers).count();
     let found = |(by, matrix): (GroupedBy, &Matrix)| {
@@ -53,6 +54,7 @@ pub fn groups(document: &Document) -> Vec<MeasuredGroups> {
             declared: None,
         })
     };
+
     asked().filter_map(found).collect()
 }
 
@@ -130,6 +132,7 @@ impl Table<'_> {
             let cell = self.cell(i, j)?;
             Some(if by == GroupedBy::GpusLeaveOneOut { time(cell) } else { cell.blocks })
         };
+
         let blocks = |i: usize, j: usize| match by {
             _ if i == j => Some(Vec::new()),
             // A handover has no direction: each two are measured once.
@@ -140,6 +143,7 @@ impl Table<'_> {
             GroupedBy::Handovers => Vec::new(),
             _ => (0..items).map(|item| of(item, item)).collect::<Option<_>>()?,
         };
+
         Some(PairFigures {
             blocks: (0..items).map(|i| (0..items).map(|j| blocks(i, j)).collect()).collect::<Option<_>>()?,
             alone,

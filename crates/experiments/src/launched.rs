@@ -37,6 +37,7 @@ use crate::observer::Observer;
 use crate::options::PingPongOptions;
 use crate::ping_pong::read;
 use crate::signals::Signals;
+use crate::unread_output;
 use crate::watchdog::{FIRST_SPEAKS, Watchdog};
 
 /// How long processes wait for each other before the run, when no `--timeout` is given.
@@ -44,8 +45,8 @@ const STARTING: Duration = Duration::from_secs(120);
 /// What is said where MPI does not start.
 const NO_MPI: [&str; 2] =
     ["MPI did not start", "a process of the launch is missing, or this MPI and this launcher do not belong together"];
-/// How long a launcher has to pass on what was said last: an abort ends Hydra's proxies, and what they have not read by then is lost (2 of 40 launches, MPICH 4.0.2).
-const PASSED_ON: Duration = Duration::from_millis(250);
+/// How long others have to hear their code and leave before the first one ends all.
+const OTHERS_LEAVE: Duration = Duration::from_millis(250);
 /// How long MPI_Abort may take before this process ends by itself.
 const ABORTS: Duration = Duration::from_secs(1);
 /// How long messages are moved along after the last word, before a launch of which a part is gone is ended.
@@ -108,7 +109,8 @@ pub fn run(args: &PingPongOptions, launch: &Launch, desk: Desk) -> Result<Exit, 
         }
     } else if world.place().rank == 0 {
         let code = ended.as_ref().map_or_else(|fault| fault.exit, |exit| *exit).code();
-        thread::sleep(PASSED_ON);
+        unread_output::await_readers();
+        thread::sleep(OTHERS_LEAVE);
         // Those who can have heard their code have left by now; whoever hangs is ended. MPI_Abort may end this process by `exit`, and so wait for a thread that hangs.
         let exit = Exit::from_code(code);
         let limit = thread::Builder::new().name("abort".to_owned()).spawn(move || {

@@ -1,5 +1,5 @@
-//! What was printed into a pipe and nobody has read yet. A launcher that is told to end everything forgets it: under Hydra's abort one launch in some sixty ended
-//! with its code and without a word.
+//! What was printed into a pipe and nobody has read yet. A launcher that is told to end everything forgets it: an abort ends Hydra's proxies, and 2 of 40 launches of
+//! `pingpong` and one in some seventy of `mpi` ended with their code and without a word (MPICH 4.0.2).
 
 use std::os::fd::AsFd;
 use std::thread;

@@ -153,3 +153,35 @@ impl Work for Computed<'_> {
         checked.map(|()| self.layout.output as u64).map_err(|wrong| Trouble::Wrong(wrong.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn one_memory_serves_all_kernels_of_its_node_and_allocation_and_no_others() -> Result<(), Box<dyn Error>> {
+        let topology = topo::read()?;
+        let pu = topology.allowed.pus.first().ok_or("a PU")?;
+        let node = topology.pu(pu).and_then(|pu| pu.nodes.first().copied()).ok_or("the PU is on no node")?;
+        let on = |kernel, node| ThreadCase { kernel, node, ranks: vec![0] };
+        let cases = vec![on(Kernel::Triad, node), on(Kernel::Scan, node), on(Kernel::Triad, node + 1)];
+        let rules = PlacingRules { one_node: topology.machine_has_one_node(), ..PlacingRules::default() };
+        let suite = Arc::new(ThreadSuite::new(cases, ProblemSize::Bytes(1 << 20), rules));
+        let (bound, mut spent) = (Bound::to(pu)?, TimeSpent::default());
+        let mut site = suite.site(&Worker { rank: 0, pu }, &bound)?;
+        assert!(!site.serves(0, 0), "nothing is there yet");
+
+        let mut set_up = |setup, allocation| {
+            let fresh = site.set_up(&bound, setup, allocation, &mut spent);
+            let serves = [(0, 0), (1, 0), (2, 0), (0, 1)].map(|(setup, allocation)| site.serves(setup, allocation));
+            (fresh.is_ok_and(|fresh| fresh), serves)
+        };
+
+        assert_eq!(set_up(0, 0), (true, [true, true, false, false]));
+        assert_eq!(set_up(1, 0), (false, [true, true, false, false]), "the same memory");
+        assert_eq!(set_up(1, 1), (true, [false, false, false, true]), "new memory");
+        Ok(())
+    }
+}

@@ -165,6 +165,7 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
     if text.trim().is_empty() {
         return Err(ImportError::whole(ImportErrorKind::Empty));
     }
+
     let taken = match program {
         Program::Nvbandwidth if text.trim_start().starts_with('{') => nvbandwidth_json::take(text),
         Program::Nvbandwidth => nvbandwidth_text::take(text),
@@ -179,6 +180,7 @@ pub fn take(program: Program, bytes: &[u8]) -> Result<Taken, ImportError> {
         Program::Mlc => mlc::take(text),
         Program::Nvloom => nvloom::take(text),
     }?;
+
     let mut lines: BTreeMap<(&str, &str), Option<u64>> = BTreeMap::new();
     for case in &taken.cases {
         if let Some(first) = lines.insert((&case.id, &case.place), case.line) {
@@ -215,6 +217,7 @@ pub fn import(
         }
         files.push(ImportedFile { name: output.name.clone(), bytes: output.bytes.len() as u64 });
     }
+
     let (started_at, started_at_source) = about.started_at;
     let mut document = ImportedDocument {
         schema: ImportedDocument::SCHEMA.to_owned(),
@@ -245,12 +248,14 @@ fn join(all: &mut Taken, taken: &Taken, first: &str, is_first: bool) -> Result<(
         let (here, there) = (said(here), said(there));
         ImportError::whole(ImportErrorKind::OtherRun { what: what.to_owned(), here, there, first: first.to_owned() })
     };
+
     if !is_first && all.version != taken.version {
         return Err(differs("version", &taken.version, &all.version));
     }
     if !is_first && all.host.is_some() && taken.host.is_some() && all.host != taken.host {
         return Err(differs("host", &taken.host, &all.host));
     }
+
     all.version.clone_from(&taken.version);
     all.host = all.host.take().or_else(|| taken.host.clone());
     for fact in &taken.facts {
@@ -282,6 +287,7 @@ fn conclude(document: &mut ImportedDocument) {
         document.count(ImportedStatus::Waived),
         document.count(ImportedStatus::Failed),
     );
+
     let version = document.program_version.as_ref().map_or(String::new(), |version| format!(" {version}"));
     let mut first = format!(
         "{} of {}{version}, imported from {}.",
@@ -289,6 +295,7 @@ fn conclude(document: &mut ImportedDocument) {
         document.program,
         counted(document.files.len(), "file")
     );
+
     if waived > 0 {
         first += &format!(" {} waived by the program.", counted(waived, "test"));
     }

@@ -13,14 +13,14 @@ use analysis::run::{NoRun, Run};
 use render::compared::{markdown, table};
 use report::case::Order;
 use report::document::{PlatformKind, Status, Tool};
-use report::kernels::{COPIES, KernelFigures, WorkUnit};
+use report::kernels::{COPIES, WorkUnit};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::result::Outcome;
 use report::settings::Direction;
 use report::{Document, Known, SavedDocument};
 use stats::IdSet;
 
-use crate::made::{Done, between_gpus, document};
+use crate::made::{Done, between_gpus, document, sgemm};
 
 const BOTH: [Direction; 2] = [Direction::H2d, Direction::D2h];
 
@@ -270,17 +270,7 @@ fn threads_that_compute_together_have_the_sum_of_their_rates_on_the_screen_and_a
             declared_nodes: Known::value((0..1).collect(), "hwloc"),
         }],
     }];
-    document.kernels = vec![KernelFigures {
-        name: "sgemm".to_owned(),
-        unit: WorkUnit::Flop,
-        amount: 1e9,
-        input_bytes: 0,
-        output_bytes: 0,
-        iterations: 1,
-        by: None,
-        places: Vec::new(),
-        losses: Vec::new(),
-    }];
+    document.kernels = vec![sgemm(1)];
 
     document.rows = report::rows::rows(&document);
     document.kernels = kernels(&document);

@@ -8,12 +8,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use render::export::{self, Form};
-use report::kernels::{KernelFigures, WorkUnit};
 use report::result::Outcome;
 use report::settings::Direction;
 use report::{Document, SavedDocument, TrialDocument};
 
-use crate::made::{Done, document};
+use crate::made::{Done, document, sgemm};
 
 /// A document with a figure, a skipped case, a corrupt one, and text that every form must escape.
 fn troubled() -> Result<Document, Box<dyn std::error::Error>> {
@@ -55,17 +54,7 @@ fn read_by(module: &str, program: &str, bytes: &[u8]) -> Done {
 fn a_kernels_rate_is_in_its_own_unit_and_a_load_has_a_time_and_no_rate() -> Done {
     let mut document = document(&[24.3e9, 12.3e9], &[Direction::H2d, Direction::Kernel, Direction::Load], 1)?;
     document.cases[1].group = Some("sgemm".to_owned());
-    document.kernels = vec![KernelFigures {
-        name: "sgemm".to_owned(),
-        unit: WorkUnit::Flop,
-        amount: 1e9,
-        input_bytes: 0,
-        output_bytes: 0,
-        iterations: 2,
-        by: None,
-        places: Vec::new(),
-        losses: Vec::new(),
-    }];
+    document.kernels = vec![sgemm(2)];
     document.rows = report::rows::rows(&document);
     let points = export::result(&document);
     let of =

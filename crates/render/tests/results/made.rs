@@ -1,6 +1,7 @@
 //! Documents with figures of a test's choosing, made from one that numabench wrote: two GPUs of one node, one rank each.
 
 use report::case::Case;
+use report::kernels::{KernelFigures, WorkUnit};
 use report::matrix::{Compares, Matrix, MatrixColumn, MatrixRow};
 use report::result::{BlockSample, Outcome, RankResult};
 use report::rows::rows;
@@ -75,6 +76,21 @@ fn sample(index: u32, block: &Block) -> BlockSample {
         median_round_ns: block.round_ns[0],
         p95_round_ns: block.round_ns[0],
         max_round_ns: block.round_ns[0],
+    }
+}
+
+/// What SGEMM is, 1e9 operations a run, with so many runs between its copies; its figures are for others to work out.
+pub fn sgemm(iterations: u32) -> KernelFigures {
+    KernelFigures {
+        name: "sgemm".to_owned(),
+        unit: WorkUnit::Flop,
+        amount: 1e9,
+        input_bytes: 0,
+        output_bytes: 0,
+        iterations,
+        by: None,
+        places: Vec::new(),
+        losses: Vec::new(),
     }
 }
 
