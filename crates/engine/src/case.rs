@@ -29,12 +29,14 @@ pub struct Case {
     pub phase: u8,
     /// The ranks that take part; `None` for all of them.
     pub members: Option<Vec<usize>>,
+    /// The case ends with this many blocks if the run's rule has not ended it before; `None`: the rule alone ends it.
+    pub most_blocks: Option<usize>,
 }
 
 impl Case {
     /// A case by these ranks, at once where they are several; its memory is no other one's.
     pub fn by(index: usize, ranks: Vec<usize>) -> Self {
-        Self { index, order: Order::of(ranks.len()), setup: index, phase: 0, members: Some(ranks) }
+        Self { index, order: Order::of(ranks.len()), setup: index, phase: 0, members: Some(ranks), most_blocks: None }
     }
 
     /// Whether this rank takes part.

@@ -85,16 +85,16 @@ impl Joined {
         };
         let members: Vec<usize> = wanted.iter().flat_map(ranks).collect();
         let phase = wanted.iter().map(|at| of(at).1.phase).max().unwrap_or(0);
-        let order = match &wanted[..] {
-            [only] => of(only).1.order,
-            _ => Order::Simultaneous,
+        let (order, most_blocks) = match &wanted[..] {
+            [only] => (of(only).1.order, of(only).1.most_blocks),
+            _ => (Order::Simultaneous, None),
         };
         let setup = self.setups.iter().position(|other| *other == setup).unwrap_or_else(|| {
             self.setups.push(setup);
             self.setups.len() - 1
         });
         let index = self.cases.len();
-        self.cases.push(Case { index, order, setup, phase, members: Some(members) });
+        self.cases.push(Case { index, order, setup, phase, members: Some(members), most_blocks });
         self.made_of.push(wanted);
         index
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn case(index: usize, setup: usize, phase: u8, members: Option<Vec<usize>>) -> Case {
-        Case { index, order: Order::Alone, setup, phase, members }
+        Case { index, order: Order::Alone, setup, phase, members, most_blocks: None }
     }
 
     fn joined() -> Joined {

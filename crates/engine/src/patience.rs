@@ -102,7 +102,7 @@ mod tests {
 
     /// One rank's cases with so many blocks of so much noise each.
     fn state(cases: &[(usize, f64)]) -> RunState {
-        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None };
+        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
         let mut state = RunState::new(&(0..cases.len()).map(case).collect::<Vec<_>>(), &[0]);
         for (ranks, (count, noise)) in state.results.iter_mut().zip(cases) {
             ranks[0].samples = blocks(*count, *noise);

@@ -47,7 +47,16 @@ mod tests {
 
     /// Eight cases on two setups.
     fn cases() -> Vec<Case> {
-        (0..8).map(|index| Case { index, order: Order::Alone, setup: index / 4, phase: 0, members: None }).collect()
+        (0..8)
+            .map(|index| Case {
+                index,
+                order: Order::Alone,
+                setup: index / 4,
+                phase: 0,
+                members: None,
+                most_blocks: None,
+            })
+            .collect()
     }
 
     fn order(groups: &[(usize, Vec<Case>)]) -> Vec<usize> {

@@ -42,7 +42,9 @@ const CASES: usize = 20;
 
 impl Suite for Nothing {
     fn cases(&self) -> Vec<Case> {
-        (0..CASES).map(|index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None }).collect()
+        (0..CASES)
+            .map(|index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None })
+            .collect()
     }
 
     fn site(self: Arc<Self>, _worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {

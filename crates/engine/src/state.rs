@@ -195,7 +195,9 @@ impl RunState {
                 rank.samples.iter().map(|sample| sample.block.value()).collect()
             };
             let open = || ranks.iter().filter(|rank| rank.member && rank.stop.is_none());
-            let Some(reasons) = open().map(|rank| enough(&values(rank))).collect::<Option<Vec<_>>>() else { continue };
+            let is_brief = |rank: &RankCase| case.most_blocks.is_some_and(|most| rank.samples.len() >= most);
+            let reason = |rank| enough(&values(rank)).or(is_brief(rank).then_some(StopReason::Brief));
+            let Some(reasons) = open().map(reason).collect::<Option<Vec<_>>>() else { continue };
             for (rank, reason) in ranks.iter_mut().filter(|rank| rank.member && rank.stop.is_none()).zip(reasons) {
                 rank.stop = Some(reason);
             }
@@ -239,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_time_of_one_phase_ends_no_case_of_a_later_one() {
-        let case = |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: None };
+        let case =
+            |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: None, most_blocks: None };
         let mut state = RunState::new(&[case(0, 0), case(1, 1), case(2, 1)], &[0, 0]);
         state.judge(|_| Some(StopReason::MaxTime));
         assert_eq!(state.finished(), [true, false, false]);
@@ -249,7 +252,14 @@ mod tests {
 
     #[test]
     fn what_a_lost_rank_had_not_finished_is_over_in_every_phase() {
-        let case = |index, phase| Case { index, order: Order::Alone, setup: index, phase, members: Some(vec![0]) };
+        let case = |index, phase| Case {
+            index,
+            order: Order::Alone,
+            setup: index,
+            phase,
+            members: Some(vec![0]),
+            most_blocks: None,
+        };
         let mut state = RunState::new(&[case(0, 0), case(1, 1)], &[0]);
         state.lost(0, "gone".to_owned());
         state.judge(|_| None);

@@ -36,7 +36,7 @@ struct HostCopies {
 
 impl Suite for HostCopies {
     fn cases(&self) -> Vec<Case> {
-        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None };
+        let case = |index| Case { index, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None };
         let last = Case { order: Order::Simultaneous, setup: 1, phase: 1, members: Some(vec![0]), ..case(2) };
         // Two setups of the same memory, and the second one again in a later phase.
         vec![case(0), Case { order: Order::Simultaneous, setup: 1, ..case(1) }, last]

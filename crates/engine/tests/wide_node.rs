@@ -31,7 +31,7 @@ struct Sleepers {
 
 impl Suite for Sleepers {
     fn cases(&self) -> Vec<Case> {
-        vec![Case { index: 0, order: Order::Simultaneous, setup: 0, phase: 0, members: None }]
+        vec![Case { index: 0, order: Order::Simultaneous, setup: 0, phase: 0, members: None, most_blocks: None }]
     }
 
     fn site(self: Arc<Self>, worker: &Worker, _bound: &Bound) -> Result<Box<dyn Site>, Failure> {

@@ -20,6 +20,8 @@ const SUITE_TIME_PER_CASE: Duration = Duration::from_secs(1);
 const TIME_AT_LEAST: Duration = Duration::from_secs(30);
 /// The most blocks of a case where a precision is asked for: four times as many as usual halve an interval.
 const MOST_BLOCKS_FOR_A_PRECISION: usize = 1000;
+/// Blocks of each rank alone in a short pass beside all at once: the least with an exact interval of their median.
+const BRIEF_BLOCKS: usize = 6;
 /// How much longer than twice the time for measuring processes may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(120);
 
@@ -35,11 +37,13 @@ const SLOWEST_ROUND: Duration = Duration::from_millis(1);
 pub fn checked(args: &PingPongOptions, platform: PlatformKind, ranks: usize, size: u64) -> Result<RunConfig, Fault> {
     let sizes = if args.sizes.is_empty() { vec![size] } else { args.sizes.clone() };
     let sizes = sizes.into_iter().map(usize::try_from).collect::<Result<Vec<_>, _>>();
+    let alone_blocks = has_brief_pass(args, platform, ranks).then_some(BRIEF_BLOCKS);
     let mut config = RunConfig {
         sizes: sizes.map_err(Fault::usage)?,
         memory: memory_kinds(&args.memory, platform),
         directions: unique(&args.directions),
-        orders: orders(args.order, ranks),
+        orders: orders(args.order, ranks, alone_blocks.is_some()),
+        alone_blocks,
         timing: args.timing,
         by: args.engine,
         amount: amount(&args.measuring, args.warmup.unwrap_or(WARMUP)),
@@ -94,6 +98,7 @@ pub fn measuring(args: &Measuring) -> RunConfig {
         memory: Vec::new(),
         directions: Vec::new(),
         orders: Vec::new(),
+        alone_blocks: None,
         timing: TimingChoice::Auto,
         by: CopyBy::default(),
         huge_pages: args.huge_pages,
@@ -159,14 +164,23 @@ fn time_at(args: &Measuring, cases: usize, per_case: Duration) -> Duration {
     args.max_time.unwrap_or(if args.reps.is_some() { Duration::MAX } else { default })
 }
 
-/// A single rank is alone, whatever was asked: there is nobody to share with.
-fn orders(asked: OrderAsked, ranks: usize) -> Vec<Order> {
+/// The orders of a run; a single rank is alone, whatever was asked: there is nobody to share with.
+fn orders(asked: Option<OrderAsked>, ranks: usize, has_brief_pass: bool) -> Vec<Order> {
     match asked {
         _ if ranks == 1 => vec![Order::Alone],
-        OrderAsked::Alone => vec![Order::Alone],
-        OrderAsked::Both => vec![Order::Simultaneous, Order::Alone],
-        OrderAsked::Simultaneous | OrderAsked::Newer => vec![Order::Simultaneous],
+        Some(OrderAsked::Alone) => vec![Order::Alone],
+        Some(OrderAsked::Both) => vec![Order::Simultaneous, Order::Alone],
+        None if has_brief_pass => vec![Order::Simultaneous, Order::Alone],
+        None | Some(OrderAsked::Simultaneous | OrderAsked::Newer) => vec![Order::Simultaneous],
     }
+}
+
+/// Whether each GPU is also measured alone for a moment: what GPUs have at once says whether they share a path
+/// only beside what they have alone. Not where the user said how ranks share the machine or how often a case is measured.
+fn has_brief_pass(args: &PingPongOptions, platform: PlatformKind, ranks: usize) -> bool {
+    let measuring = &args.measuring;
+    let is_default = args.order.is_none() && measuring.reps.is_none() && measuring.precision.is_none();
+    is_default && ranks > 1 && platform != PlatformKind::Host
 }
 
 /// Nothing can be pinned where there is no driver.

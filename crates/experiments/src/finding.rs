@@ -147,7 +147,7 @@ struct NotKnown;
 
 impl Suite for NotKnown {
     fn cases(&self) -> Vec<Case> {
-        vec![Case { index: 0, order: Order::Alone, setup: 0, phase: 0, members: None }]
+        vec![Case { index: 0, order: Order::Alone, setup: 0, phase: 0, members: None, most_blocks: None }]
     }
 
     fn site(self: Arc<Self>, _: &Worker, _: &Bound) -> Result<Box<dyn Site>, Failure> {

@@ -127,7 +127,7 @@ pub struct PingPongOptions {
     /// The clock.
     pub timing: TimingChoice,
     /// All ranks at once, one after the other, or both.
-    pub order: OrderAsked,
+    pub order: Option<OrderAsked>,
     /// What every measurement has.
     pub measuring: Measuring,
 }

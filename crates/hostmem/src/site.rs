@@ -59,6 +59,7 @@ impl Suite for MemorySuite {
             setup: *setup,
             phase: 0,
             members: Some(case.ranks.clone()),
+            most_blocks: None,
         };
         self.cases.iter().zip(&self.setup_of).enumerate().map(case).collect()
     }

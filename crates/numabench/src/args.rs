@@ -203,9 +203,10 @@ pub struct Pingpong {
     /// The clock: auto times pinned copies of 1 MiB and more on the device, everything else on the host
     #[arg(long, value_parser = one_of(CLOCKS), default_value = "auto", help_heading = "How it is measured")]
     pub timing: TimingChoice,
-    /// All ranks at once, one after the other, or both and the contention penalty
-    #[arg(long, value_parser = one_of(ORDERS), default_value = "simultaneous", help_heading = "How it is measured")]
-    pub order: OrderAsked,
+    /// All ranks at once, one after the other, or both and the contention penalty [default: at once, and of several GPUs
+    /// each alone for six blocks]
+    #[arg(long, value_parser = one_of(ORDERS), help_heading = "How it is measured")]
+    pub order: Option<OrderAsked>,
     /// Seed of the payload and of the order of blocks
     #[arg(long, value_name = "N", value_parser = whole::<u64>(0..=u64::MAX), default_value_t = 1, help_heading = "How it is measured")]
     pub seed: u64,

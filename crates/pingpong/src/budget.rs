@@ -131,6 +131,7 @@ mod tests {
             memory: memory.to_vec(),
             directions: directions.to_vec(),
             orders: vec![Order::Alone],
+            alone_blocks: None,
             timing: TimingChoice::Auto,
             by: device::CopyBy::default(),
             huge_pages: false,

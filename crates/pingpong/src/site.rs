@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use device::{Copier, CopyBy, DeviceFacts, HostPair, MemoryHome, MemoryKind};
 use engine::{
-    Bound, DevicePages, Failure, Latch, ObservedPlacement, PageCheck, PagesPerNode, Site, Stage, Suite, TimeSpent,
-    Trouble, Work, Worker, clock, no_memory,
+    Bound, DevicePages, Failure, Latch, ObservedPlacement, Order, PageCheck, PagesPerNode, Site, Stage, Suite,
+    TimeSpent, Trouble, Work, Worker, clock, no_memory,
 };
 use placement::{RankPlan, TargetId};
 use topo::coherence::Coherence;
@@ -113,6 +113,7 @@ impl Suite for CopySuite {
             setup: *setup,
             phase: self.setups[*setup].phase,
             members: self.setups[*setup].cells.members(),
+            most_blocks: self.config.alone_blocks.filter(|_| case.order == Order::Alone),
         };
         self.copies().iter().zip(&self.setup_of).map(case).collect()
     }

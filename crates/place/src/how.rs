@@ -29,6 +29,7 @@ impl How {
             memory: vec![self.memory],
             directions: vec![Direction::H2d, Direction::D2h],
             orders: vec![if ranks == 1 { Order::Alone } else { Order::Simultaneous }],
+            alone_blocks: None,
             timing: TimingChoice::Auto,
             by: CopyBy::default(),
             huge_pages: true,

@@ -88,6 +88,8 @@ pub enum StopReason {
     MaxTime,
     /// A fixed count of rounds was asked for.
     Fixed,
+    /// A short pass for a comparison with another case had its blocks.
+    Brief,
     /// The run was interrupted by a signal.
     Signal,
     /// A rank failed.

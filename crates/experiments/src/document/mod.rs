@@ -14,7 +14,7 @@ mod penalties;
 pub mod rank_part;
 pub mod verdict;
 
-use pingpong::{RunConfig, RunState, TimeSpent};
+use pingpong::{Order, RunConfig, RunState, TimeSpent};
 use report::SavedDocument;
 use report::document::{Document, Level, Message, Platform, Status, Tool};
 use report::environment::Environment;
@@ -174,11 +174,20 @@ fn messages(facts: &PingPongFacts) -> Vec<Message> {
                     that is known; give --cpus to choose them";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
-    if facts.parts.len() == 1 && facts.args.order == OrderAsked::Both {
+    if facts.parts.len() == 1 && facts.args.order == Some(OrderAsked::Both) {
         let text = "there is one rank only: alone and at once are the same, and there is no contention penalty";
         messages.push(Message { level: Level::Info, text: text.to_owned() });
     }
     messages
+}
+
+/// How ranks share the machine in these orders.
+fn order_measured(orders: &[Order]) -> OrderAsked {
+    match orders {
+        [Order::Alone] => OrderAsked::Alone,
+        [Order::Simultaneous] => OrderAsked::Simultaneous,
+        _ => OrderAsked::Both,
+    }
 }
 
 /// What was asked for, with the defaults filled in.
@@ -196,7 +205,7 @@ fn asked(facts: &PingPongFacts) -> Settings {
         huge_pages: config.huge_pages,
         timing: settings::timing(config.timing),
         engine: settings::engine(config.by),
-        order: if facts.parts.len() == 1 { OrderAsked::Alone } else { args.order },
+        order: order_measured(&config.orders),
         repetition: settings::repetition(config.amount, config.max_time),
         seed: config.seed,
         verify: config.verify,

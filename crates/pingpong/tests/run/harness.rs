@@ -61,6 +61,7 @@ pub fn config() -> RunConfig {
         memory: vec![MemoryKind::Pinned],
         directions: vec![Direction::H2d],
         orders: vec![Order::Simultaneous, Order::Alone],
+        alone_blocks: None,
         timing: TimingChoice::Auto,
         by: CopyBy::default(),
         huge_pages: false,

@@ -74,6 +74,7 @@ pub(super) fn stopped(stop: StopReason) -> &'static str {
         StopReason::MaxBlocks => "reached the most blocks allowed",
         StopReason::MaxTime => "reached the time limit (--max-time)",
         StopReason::Fixed => "had the rounds asked for (--reps)",
+        StopReason::Brief => "had the few blocks of a comparison (--order both measures both in full)",
         StopReason::Signal => "ended at a signal",
         StopReason::Error => "ended because a rank failed",
     }
