@@ -96,14 +96,20 @@ fn with_mark(is_meant: impl Fn(&str) -> bool) -> Vec<Marked> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     // Most processes are others': their variables are not taken apart, because a look takes a processor from the run.
-    let name = format!("{MARK}=").into_bytes();
-    let process = |pid: u32| {
-        let raw = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let own = raw.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(name.as_slice()))?;
-        is_meant(&String::from_utf8_lossy(own)).then_some(())?;
-        Some(Marked { pid, environment: environment(Who::Pid(pid)).ok()? })
-    };
-    pids.filter_map(process).collect()
+    let name = mark_variable();
+    pids.filter_map(|pid| process_with_mark(pid, &name, &is_meant)).collect()
+}
+
+/// The process, if its variable of this name (with `=`) has a mark that is meant.
+fn process_with_mark(pid: u32, name: &[u8], is_meant: impl Fn(&str) -> bool) -> Option<Marked> {
+    let raw = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let own = raw.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(name))?;
+    is_meant(&String::from_utf8_lossy(own)).then_some(())?;
+    Some(Marked { pid, environment: environment(Who::Pid(pid)).ok()? })
+}
+
+fn mark_variable() -> Vec<u8> {
+    format!("{MARK}=").into_bytes()
 }
 
 /// The ranks of the run with this mark, as they are now: of two readings, whoever asked for what. A look costs the run some time, so it must cost every variant's
@@ -153,11 +159,7 @@ pub fn cost_of_a_look() -> Duration {
 
 fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
     let mut ranks: BTreeMap<Option<usize>, (u64, Marked, Status)> = BTreeMap::new();
-    for process in marked(mark) {
-        let Some(status) = status(process.pid) else { continue };
-        if is_no_rank(&process, &status.program) {
-            continue;
-        }
+    for (process, status) in programs(mark) {
         let launch = Launch::sensed(|name| process.environment.get(name).cloned());
         let rank = if launch.launcher == Launcher::Nobody { None } else { launch.rank };
         let resident = status.resident_kib;
@@ -173,6 +175,17 @@ fn reading(topology: &Topology, mark: &str) -> Vec<TrialRank> {
         rank_of(topology, rank, &process, status)
     };
     ranks.into_iter().filter_map(seen).collect()
+}
+
+/// The processes with this mark that are programs of ranks, each with what the kernel says of it.
+fn programs(mark: &str) -> Vec<(Marked, Status)> {
+    let program = |process: Marked| {
+        let status = status(process.pid).filter(|status| !is_no_rank(&process, &status.program))?;
+        // The variables are read again after the name. A process that became another program in between would have
+        // the name of the new one and the variables of the old one, which asked for no place.
+        process_with_mark(process.pid, &mark_variable(), |other| other == mark).map(|process| (process, status))
+    };
+    marked(mark).into_iter().filter_map(program).collect()
 }
 
 /// A launcher, or a program that is about to become the rank's.
@@ -255,6 +268,26 @@ mod tests {
             assert_eq!(AskedPlace::parse(&asked.text()), asked);
         }
         assert_eq!(AskedPlace::parse("garbage;pus=x"), AskedPlace::default());
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_that_has_just_begun_is_seen_with_its_own_variables() -> Result<(), Box<dyn std::error::Error>> {
+        let mark = format!("became-{}", std::process::id());
+        let becomes = format!("exec env {ASKED}=pus=0 sleep 0.02");
+        let again = format!("for i in $(seq 100); do sh -c '{becomes}'; done");
+        let mut child = std::process::Command::new("sh").args(["-c", &again]).env(MARK, &mark).spawn()?;
+
+        let mut named_otherwise = 0;
+        let mut seen = 0;
+        while child.try_wait()?.is_none() {
+            for (process, _) in programs(&mark).iter().filter(|(_, status)| status.program == "sleep") {
+                seen += 1;
+                named_otherwise += u32::from(!process.environment.contains_key(ASKED));
+            }
+        }
+
+        assert_eq!(named_otherwise, 0, "of {seen}");
         Ok(())
     }
 
