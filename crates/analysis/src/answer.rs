@@ -232,7 +232,34 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     };
     let what: Vec<&str> = losing.iter().map(|(_, _, what)| &what[..]).collect();
     let has = if who.ends_with("lose") { "they have" } else { "it has" };
-    Some(format!("At once {who} {} of what {has} alone{only}.", what.join(", ")))
+    let (alone, shares) = (alone_rates(document, cases, &costs), shared_path(document, cases, most));
+    Some(format!("At once {who} {} of what {has} alone{alone}{only}{shares}.", what.join(", ")))
+}
+
+/// ` (55.3 GB/s H2D, 55.1 D2H)`: the middle of what ranks have alone; empty where copies are too small for rates.
+fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> String {
+    let rates = cases.iter().zip(costs).filter(|(case, costs)| case.bytes >= LEAST_FOR_RATES && !costs.is_empty());
+    let rate = |(case, costs): (&&Case, &Vec<Cost>)| {
+        let alone: Vec<f64> = costs.iter().map(|cost| cost.alone_bytes_per_s).collect();
+        let middle = stats::interval::median(&alone)?;
+        Some((gigabytes(middle), words::direction_in(document, case.direction)))
+    };
+    let rates: Vec<(String, &str)> = rates.filter_map(rate).collect();
+
+    let Some((first, direction)) = rates.first() else { return String::new() };
+    let others: String = rates[1..].iter().map(|(rate, direction)| format!(", {rate} {direction}")).collect();
+    format!(" ({first} GB/s {direction}{others})")
+}
+
+/// What GPUs of one node share where several lose, each with one rank: nothing but the way to memory is common to their copies.
+fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static str {
+    let ranks = asked(document, cases);
+    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
+    let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
+    let is_large = cases.iter().all(|case| case.bytes >= LEAST_FOR_RATES);
+    let is_path = losing > 1 && has_own && is_large && document.nodes.len() <= 1;
+    if is_path { ": GPUs share a path to memory" } else { "" }
 }
 
 /// Of several GPUs that were only measured at once, and have less than a healthy GPU has alone: nothing here
@@ -260,6 +287,7 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
 struct Cost {
     blocks: [(Vec<BlockValue>, Vec<u64>); 2],
     node: u32,
+    alone_bytes_per_s: f64,
     loss_percent: f64,
 }
 
@@ -278,7 +306,8 @@ impl Cost {
         let [alone, at_once] = [blocks(&penalty.alone_case)?, blocks(&penalty.simultaneous_case)?];
         let node = document.ranks.iter().find(|rank| rank.rank == penalty.rank).map_or(0, |rank| rank.node);
         let loss_percent = (1.0 - penalty.simultaneous_bytes_per_s / penalty.alone_bytes_per_s) * 100.0;
-        Some(Self { blocks: [alone, at_once], node, loss_percent })
+        let alone_bytes_per_s = penalty.alone_bytes_per_s;
+        Some(Self { blocks: [alone, at_once], node, alone_bytes_per_s, loss_percent })
     }
 }
 

@@ -155,6 +155,21 @@ mod tests {
     }
 
     #[test]
+    fn a_brief_case_ends_with_its_few_blocks_and_keeps_nobody_waiting() {
+        let mut state = state(&[(5, 0.001), (5, 0.001)]);
+        state.cases[1].most_blocks = Some(6);
+        let mut enough = PerCase::new(Amount::Adaptive(StopRule::default()));
+        enough.judge(&mut state, Duration::from_millis(400), false);
+        assert_eq!(stops(&state), [None, None]);
+        state.results.iter_mut().for_each(|ranks| ranks[0].samples = blocks(6, 0.001));
+        enough.judge(&mut state, Duration::from_millis(500), false);
+        assert_eq!(stops(&state), [None, Some(StopReason::Brief)]);
+        state.results[0][0].samples = blocks(10, 0.001);
+        enough.judge(&mut state, Duration::from_millis(900), false);
+        assert_eq!(stops(&state), [Some(StopReason::Target), Some(StopReason::Brief)]);
+    }
+
+    #[test]
     fn a_later_phase_has_a_second_of_its_own() {
         let mut state = state(&[(10, 0.3), (0, 0.0)]);
         state.cases[1].phase = 1;

@@ -6,8 +6,7 @@
 //! * `core_pairs` is another suite, of two cores that hand a flag to each other: `handover` is one block of that, over `lines` that both share.
 //!
 //! Several threads of a node are several ranks of the engine, which starts them together and proves that they ran at once; there is no pool of
-//! threads here. Reading and writing is safe Rust: the compiler makes vector loads of the sum, and a bounds check does not delay a load that
-//! takes 80 ns.
+//! threads here. Writing is safe Rust; reading is the sum of words by the widest loads that the CPU has (`sys::word_sums`).
 //!
 //! Left out: non-temporal stores (a copy is the C library's, as a program's own would be), and everything that the engine does.
 //!

@@ -18,10 +18,11 @@ use std::ops::Range;
 use engine::clock::now_ns;
 use engine::{Failure, PlacedMemory, Timing, Trouble, Work};
 use stats::random::mix;
+use sys::word_sums::sum_of_words;
 
 use crate::case::Access;
 use crate::pace::{BURST_BYTES, Due, Pace};
-use crate::words::{PAGE, PageSums, WORD, fill, same, sum};
+use crate::words::{PAGE, PageSums, WORD, fill, same};
 
 /// About as much is one round: a millisecond or two of a core.
 const SLICE: usize = 16 << 20;
@@ -86,7 +87,9 @@ impl<'a> Traffic<'a> {
     /// Reads, writes or copies what lies here, once.
     fn once(&mut self, place: Range<usize>) {
         match self.access {
-            Access::Read | Access::Load => self.sum = self.sum.wrapping_add(sum(black_box(&self.first[place]))),
+            Access::Read | Access::Load => {
+                self.sum = self.sum.wrapping_add(sum_of_words(black_box(&self.first[place])))
+            }
             Access::Write => {
                 let value = self.written(self.rounds).to_ne_bytes();
                 let slice = &mut self.first[place];

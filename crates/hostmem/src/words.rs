@@ -3,19 +3,18 @@
 use std::ops::Range;
 
 use engine::{Mismatch, Trouble};
+use sys::word_sums::sum_of_words;
 
 /// The bytes of a word.
 pub(crate) const WORD: usize = 8;
 pub(crate) const PAGE: usize = 4096;
-/// Sums that are added up side by side: one would wait for each addition.
-const SUMS: usize = 8;
 
 /// What the words of each page add up to.
 pub(crate) struct PageSums(Vec<u64>);
 
 impl PageSums {
     pub(crate) fn of(range: &[u8]) -> Self {
-        Self(range.chunks(PAGE).map(sum).collect())
+        Self(range.chunks(PAGE).map(sum_of_words).collect())
     }
 
     /// What a slice of whole pages adds up to, or one to the end of the range.
@@ -27,18 +26,6 @@ impl PageSums {
 
 fn whole_words(range: &[u8]) -> impl Iterator<Item = u64> {
     range.as_chunks::<WORD>().0.iter().map(|word| u64::from_ne_bytes(*word))
-}
-
-pub(crate) fn sum(range: &[u8]) -> u64 {
-    let mut sums = [0_u64; SUMS];
-    let (lines, rest) = range.as_chunks::<{ WORD * SUMS }>();
-    for line in lines {
-        for (sum, word) in sums.iter_mut().zip(line.as_chunks::<WORD>().0) {
-            *sum = sum.wrapping_add(u64::from_ne_bytes(*word));
-        }
-    }
-    let rest = whole_words(rest).fold(0_u64, u64::wrapping_add);
-    sums.iter().fold(rest, |all, sum| all.wrapping_add(*sum))
 }
 
 /// Puts `value(position)` into every word.

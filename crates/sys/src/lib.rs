@@ -17,6 +17,7 @@ pub mod policy;
 pub mod program;
 pub mod shared;
 pub mod signals;
+pub mod word_sums;
 
 mod mask;
 

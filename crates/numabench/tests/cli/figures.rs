@@ -72,6 +72,30 @@ fn two_gpus_at_once_share_the_link_that_both_need() -> Done {
 }
 
 #[test]
+fn several_gpus_are_also_measured_alone_for_a_moment_unless_the_user_says_how_they_are() -> Done {
+    let kind = kinds::tried().into_iter().next().ok_or("a driver")?;
+    let plain = ["--gpus", "0,1", "--size", "4MiB", "--direction", "h2d"];
+
+    let brief = document(&kind, SHARED, &plain)?;
+    let alone = list(&brief, "/cases").iter().find(|case| text(case, "/order") == "alone").ok_or("no case alone")?;
+    for rank in [0, 1] {
+        let outcome = format!("/ranks/{rank}/outcome");
+        assert_eq!(text(alone, &format!("{outcome}/stop_reason")), "brief");
+        assert_eq!(alone.pointer(&format!("{outcome}/summary/blocks")), Some(&Value::from(6)));
+    }
+    assert_eq!(text(&brief, "/settings/order"), "both");
+    let verdicts = list(&brief, "/penalties").iter().map(|penalty| text(penalty, "/comparison/verdict"));
+    assert_eq!(verdicts.collect::<Vec<_>>(), ["lower", "lower"]);
+
+    for asked in [&["--order", "simultaneous"][..], &["--reps", "6"], &["--precision", "2%"]] {
+        let document = document(&kind, SHARED, &[&plain[..], asked].concat())?;
+        assert_eq!(text(&document, "/settings/order"), "simultaneous", "{asked:?}");
+        assert_eq!(list(&document, "/cases").len(), 1, "{asked:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_simulated_lumi_g_is_the_machine_of_the_fixture() -> Done {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fixture = root.join("crates/topo/tests/fixtures/lumi-g.xml").display().to_string();
