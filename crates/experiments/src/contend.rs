@@ -1,7 +1,7 @@
 //! Who copies at once: each rank alone, then two, three, … and all of them, and those that share something on the way to the host.
 //!
-//! The ranks are those of a plan, each in its own place; a row is who takes part. Ranks that share one GPU are alike, so that one of them alone
-//! stands for all.
+//! The ranks are those of a plan, each in its own place; a row is who takes part. Where all ranks share one GPU they are alike, so that
+//! one of them alone stands for all.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use engine::{Order, PlacingRules};
 use pingpong::{Cells, CopySuite, RunConfig, TimingChoice};
 use placement::{Membind, Plan, Request, Selection, Target, TargetId};
 use report::matrix::{Compares, Matrix, MatrixRow};
+use stats::units::counted;
 use stats::{IdSet, PciAddress};
 use topo::{Survey, Topology};
 
@@ -65,7 +66,10 @@ impl Contend {
             // Together they can only be timed by the host, and alone is compared with that.
             config.timing = TimingChoice::Host;
         }
-        let rows = rows(survey, &plan, one_device);
+        let rows = match args.ranks_per_gpu {
+            Some(each) if !one_device => rows_of_each_gpu(each, ranks / each),
+            _ => rows(survey, &plan, one_device),
+        };
         config.max_time = config::time_for(&args.measuring, rows.len() * config.directions.len());
         Ok(Self { config, plan, rows, one_device })
     }
@@ -145,6 +149,20 @@ impl Contend {
             columns: self.plan.ranks.iter().zip(self.columns()).map(column).collect(),
         }
     }
+}
+
+/// Each rank alone; then all GPUs at once, with one, two, … and `each` ranks on every one. The ranks of the first round
+/// over the GPUs come first.
+fn rows_of_each_gpu(each: usize, gpus: usize) -> Vec<Together> {
+    let all = (0..each * gpus).collect();
+    let mut rows = vec![Together { name: "alone".to_owned(), ranks: all, order: Order::Alone, shares: None }];
+    rows.extend((1..=each).map(|count| Together {
+        name: format!("{} on each of {gpus} GPUs", counted(count, "rank")),
+        ranks: (0..count * gpus).collect(),
+        order: Order::Simultaneous,
+        shares: (count > 1).then(|| "the ranks of each GPU share it".to_owned()),
+    }));
+    rows
 }
 
 /// Alone; the first two, three, …; those that share something; all.
@@ -259,15 +277,15 @@ impl ContendOptions {
         )))
     }
 
-    /// A rank for each GPU, or so many for the first one.
+    /// A rank for each GPU, or so many for each: a first one for every GPU, then a second one, ….
     fn planned(&self, survey: &Survey, available: Vec<Target>) -> Result<Plan, Fault> {
         if self.beside.is_some() {
             self.one_beside_traffic()?;
         }
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;
-        let targets = match (self.ranks_per_gpu, targets.first()) {
-            (Some(ranks), Some(first)) => vec![first.clone(); ranks],
-            _ => targets,
+        let targets = match self.ranks_per_gpu {
+            Some(ranks) => vec![targets; ranks].concat(),
+            None => targets,
         };
         let request = Request { cpus: self.cpus.clone(), targets: Some(targets), available, membind: Membind::Local };
         placement::plan(&survey.topology, &request).map_err(Fault::usage)

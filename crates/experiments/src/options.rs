@@ -344,7 +344,7 @@ pub struct MovingOptions {
 pub struct ContendOptions {
     /// The ranks' PUs.
     pub cpus: Option<IdList>,
-    /// One to so many ranks share the first GPU, instead of one to all GPUs at once.
+    /// One to so many ranks share each GPU, all GPUs at once, instead of one to all GPUs with a rank each.
     pub ranks_per_gpu: Option<usize>,
     /// The size of one copy, bytes; as for [`PingPongOptions::sizes`] where none is named.
     pub size: Option<u64>,

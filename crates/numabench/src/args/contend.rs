@@ -17,7 +17,7 @@ pub struct Contend {
     /// allowed core of each GPU's locality domain]
     #[arg(long, value_name = "LIST", help_heading = "What is measured")]
     pub cpus: Option<IdList>,
-    /// One to so many ranks share the first GPU, instead of one to all GPUs at once
+    /// One to so many ranks share each GPU, all GPUs at once, instead of one to all GPUs with a rank each
     #[arg(long, value_name = "N", value_parser = whole::<usize>(2..=64), conflicts_with = "cpus", help_heading = "What is measured")]
     pub ranks_per_gpu: Option<usize>,
     /// The size of one copy [default: 128MiB; without a GPU twice the L3 if that is more]

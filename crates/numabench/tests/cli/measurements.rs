@@ -114,6 +114,27 @@ fn ranks_that_share_a_gpu_share_its_rate() -> Done {
 }
 
 #[test]
+fn ranks_on_each_of_several_gpus_share_their_own_gpus_rate_and_the_path_of_all() -> Done {
+    let devices = "link root 18GB/s; device 0000:01:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us; over root; \
+                   device 0000:02:00.0; h2d 12GB/s 1us; d2h 12GB/s 1us; over root";
+    let args = ["--ranks-per-gpu", "2", "--size", "4MiB", "--direction", "h2d", "--reps", "60", "--json", "-"];
+    let document = proof::document(&described(&kinds::tried()[0], devices, "contend", &args)?)?;
+
+    let gpus: Vec<&str> = list(&document, "/ranks").iter().map(|rank| text(rank, "/asked/device")).collect();
+    let [first, second] = ["0000:01:00.0", "0000:02:00.0"];
+    assert_eq!(gpus, [first, second, first, second], "a first rank for every GPU, then a second one");
+    let groups: Vec<&str> = list(&document, "/cases").iter().map(|case| text(case, "/group")).collect();
+    assert_eq!(groups, ["alone", "1 rank on each of 2 GPUs", "2 ranks on each of 2 GPUs"]);
+    assert_eq!(list(&document, "/cases/0/ranks").len(), 4, "each rank has its own figure alone");
+    for case in &list(&document, "/cases")[1..] {
+        let sum = case["aggregate"]["sum_bytes_per_s"].as_f64().ok_or("no sum")? / 1e9;
+        assert!((sum / 18.0 - 1.0).abs() < 0.1, "{}: {sum} GB/s together", text(case, "/group"));
+    }
+    assert!(findings(&document)[1].contains("1 rank on each of 2 GPUs"), "{:?}", findings(&document));
+    Ok(())
+}
+
+#[test]
 fn traffic_beside_copies_is_measured_with_them_and_without_them() -> Done {
     for kind in kinds::tried() {
         let mut command = with_driver(&kind.folder()?);
