@@ -138,7 +138,11 @@ fn outline(source: &str, plan: &Plan, config: &RunConfig) -> String {
     let sizes: Vec<String> = config.sizes.iter().map(|size| stats::units::size(*size as u64)).collect();
     let memory: Vec<&str> = config.memory.iter().map(|kind| kind.name()).collect();
     let directions: Vec<&str> = config.directions.iter().map(|direction| direction.name()).collect();
-    let turns = if config.orders == [Order::Alone] && plan.ranks.len() > 1 { ", one after the other" } else { "" };
+    let turns = match (config.orders.as_slice(), config.alone_blocks) {
+        ([Order::Alone], _) if plan.ranks.len() > 1 => ", one after the other".to_owned(),
+        (_, Some(blocks)) => format!(", all at once, and each alone for {blocks} blocks"),
+        _ => String::new(),
+    };
     let _ = writeln!(text, "cases     {} on {}{turns}", cases.len(), counted(plan.ranks.len(), "rank"));
     let _ = writeln!(text, "sizes     {}", sizes.join(", "));
     let _ = writeln!(text, "memory    {}, directions {}", memory.join(", "), directions.join(", "));

@@ -9,6 +9,7 @@ use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
 use crate::error::PlaceError;
+use crate::own_map::{self, OwnMap};
 use crate::request::PlaceRequest;
 
 /// More NUMA nodes than this are not tried one by one: the time for measuring is not theirs alone.
@@ -143,9 +144,14 @@ fn what(strategy: Strategy) -> &'static str {
     }
 }
 
-/// The ways worth measuring: close, spread and compact, and where the platform does not say where a device is, all ranks on each NUMA node.
-/// Those that come to the same places are one; the notes say which.
-pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<PlaceCandidate>, Vec<String>), PlaceError> {
+/// The ways worth measuring: close, spread and compact, where the platform does not say where a device is all ranks on each NUMA node, and
+/// the user's own maps. Those that come to the same places are one; the notes say which.
+pub fn worth_measuring(
+    topology: &Topology,
+    ask: &Ask,
+    maps: &[OwnMap],
+) -> Result<(Vec<PlaceCandidate>, Vec<String>), PlaceError> {
+    own_map::names_differ(maps)?;
     let mut ways: Vec<PlaceCandidate> = Vec::new();
     let mut notes = Vec::new();
     let mut add = |way: PlaceCandidate| match ways
@@ -174,6 +180,12 @@ pub fn worth_measuring(topology: &Topology, ask: &Ask) -> Result<(Vec<PlaceCandi
                 add(PlaceCandidate::new(format!("node-{node}"), format!("all ranks on NUMA node {node}"), places));
             }
         }
+    }
+
+    let targets: Vec<Option<Target>> = close.places.iter().map(|place| place.target.clone()).collect();
+    let allowed = topology.allowed.pus.minus(&close.reserved);
+    for map in maps {
+        add(map.way(topology, &allowed, &targets)?);
     }
     Ok((ways, notes))
 }

@@ -4,6 +4,8 @@ use launchers::Dialect;
 use pingpong::BudgetError;
 use placement::{RecommendError, SelectionError};
 
+use crate::own_map::OwnMapError;
+
 /// What was asked does not fit the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
@@ -13,6 +15,9 @@ pub enum PlaceError {
     /// The texts that describe the machine do not say enough.
     #[error(transparent)]
     Unsaid(#[from] topo::model::UnsaidError),
+    /// A map that cannot be had.
+    #[error(transparent)]
+    Map(#[from] OwnMapError),
     /// No place can be given.
     #[error(transparent)]
     NoPlace(#[from] RecommendError),

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * `request` what is to be placed;
-//! * `candidates` the ways to place it that are worth measuring;
+//! * `candidates` the ways to place it that are worth measuring, and `own_map` the user's own;
 //! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on given turns;
 //! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
 //! * `saved` an earlier finding read back, and held against this machine;
@@ -22,6 +22,7 @@ pub mod document;
 mod error;
 mod how;
 mod measured;
+mod own_map;
 mod pasted;
 mod request;
 mod saved;
@@ -33,6 +34,7 @@ pub use decide::{PlaceDecision, TURNS_AT_MOST};
 pub use error::PlaceError;
 pub use how::How;
 pub use measured::PlaceMeasurement;
+pub use own_map::{OwnMap, OwnMapError};
 pub use pasted::{knows_nics, pasted};
 pub use request::PlaceRequest;
 pub use saved::{Saved, SavedError};

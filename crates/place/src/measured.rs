@@ -44,7 +44,7 @@ impl<'m> PlaceMeasurement<'m> {
         if ask.gpus == GpuChoice::None {
             return Err(PlaceError::NoGpu);
         }
-        let (ways, mut notes) = candidates::worth_measuring(topology, &ask)?;
+        let (ways, mut notes) = candidates::worth_measuring(topology, &ask, &asked.maps)?;
         let plans = ways.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
         for plan in &plans {
             let (host, device) = (|node| topology.memory_bytes(node), |gpu| device_bytes(&*platform, gpu));

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use placement::{GpuList, Strategy};
 use stats::IdSet;
 
+use crate::own_map::OwnMap;
+
 /// What is to be placed, and on which machine.
 #[derive(Clone, Debug)]
 pub struct PlaceRequest {
@@ -20,6 +22,8 @@ pub struct PlaceRequest {
     pub smt: bool,
     /// Where ranks go.
     pub strategy: Strategy,
+    /// The user's own maps, which are measured beside the strategies.
+    pub maps: Vec<OwnMap>,
     /// PUs whose cores no rank gets; `None`: none were named.
     pub reserve: Option<IdSet>,
     /// The files that describe the machine (`topo::survey_files`); none: this machine.

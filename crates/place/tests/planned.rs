@@ -24,6 +24,7 @@ fn a_rank_a_gpu(name: &str) -> PlaceRequest {
         threads: None,
         smt: false,
         strategy: Strategy::Close,
+        maps: Vec::new(),
         reserve: None,
         input: vec![machine(name)],
     }

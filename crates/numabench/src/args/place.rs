@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ::place::PlaceRequest;
+use ::place::{OwnMap, PlaceRequest};
 use clap::ArgAction;
 use device::MemoryKind;
 use experiments::fastest_placement::FastestPlacement;
@@ -53,6 +53,9 @@ pub struct Place {
     /// Measure which placement is fastest here, with every rank copying at once: close, spread, and those that the topology cannot rank
     #[arg(long, conflicts_with = "strategy", help_heading = "Measuring")]
     pub measure: bool,
+    /// Measure this map too, a PU for each rank in rank order, e.g. right=49,57,17,25; may be given several times
+    #[arg(long, value_name = "NAME=LIST", conflicts_with_all = ["cores_per_rank", "threads", "smt"], help_heading = "Measuring")]
+    pub map: Vec<OwnMap>,
     /// Which devices: auto takes CUDA, else HIP, where there is a GPU, and host memory otherwise
     #[arg(long, value_parser = one_of(BACKENDS), default_value = "auto", help_heading = "Measuring")]
     pub backend: Backend,
@@ -102,6 +105,7 @@ impl Place {
             threads: self.threads,
             smt: self.smt,
             strategy: self.strategy,
+            maps: self.map.clone(),
             reserve: self.reserve.clone(),
             input: self.input.clone(),
         }

@@ -99,7 +99,7 @@ const TOPO: &[Rule] = &[
 ];
 
 const PLACE: &[Rule] = &[
-    needs(&["backend", "size", "memory", "max-time", "timeout", "seed"], &["measure"]),
+    needs(&["map", "backend", "size", "memory", "max-time", "timeout", "seed"], &["measure"]),
     needs(&["nic"], &["emit"]),
     apart(
         &[

@@ -88,6 +88,7 @@ pub const COMMANDS: &[Command] = &[
             ("input", "it is in every line"),
             ("from", "it is a plan of this machine"),
             ("measure", MEASURES),
+            ("map", MEASURES),
             ("backend", MEASURES),
             ("size", MEASURES),
             ("memory", MEASURES),

@@ -145,6 +145,30 @@ fn a_measurement_ends_with_a_verdict_and_every_candidates_turns() -> Done {
 }
 
 #[test]
+fn maps_of_the_users_own_are_measured_in_turn_with_the_strategies() -> Done {
+    let two = ["--backend", "host", "--ranks", "2", "--gpus", "0,0"];
+    let maps = ["--map", "swapped=1,0", "--map", "first=0,1", "--json", "-"];
+    let ended = run(&[&SHORT[..], &two, &maps].concat());
+    let document = document(&ended)?;
+    let of = |name: &str| list(&document, "/candidates").iter().find(|way| text(way, "/name") == name);
+    let swapped = of("swapped").ok_or("the map is no candidate")?;
+    let pus: Vec<&Value> = list(swapped, "/places").iter().map(|place| &place["first_pu"]).collect();
+    assert_eq!(pus, [1, 0]);
+    assert!(!list(swapped, "/turns").is_empty(), "{swapped}");
+    // The strategies have these places too.
+    assert!(of("first").is_none(), "{}", document["candidates"]);
+    assert!(list(&document, "/notes").iter().any(|note| note.as_str().is_some_and(|note| note.starts_with("first "))));
+
+    for wrong in ["swapped=0,1,1", "swapped=0,0", "swapped=0,4095", "close=0,1", "0,1", "swapped=1,0 --map swapped=0,1"]
+    {
+        let wrong: Vec<&str> = wrong.split(' ').collect();
+        run(&[&SHORT[..], &two, &["--map"], &wrong].concat()).refused(2, &[]);
+    }
+    run(&["place", "--map", "a=0,1"]).refused(2, &["--measure"]);
+    Ok(())
+}
+
+#[test]
 fn what_was_measured_and_saved_is_read_back_and_gives_the_same_places() -> Done {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("best.json").display().to_string();
