@@ -168,6 +168,11 @@ fn a_line_for_the_job_script_is_found_and_judged_as_the_page_says() -> Done {
 }
 
 #[test]
+fn commands_for_the_tables_of_the_sources_run_as_the_page_says() -> Done {
+    followed("sources.md", &[])
+}
+
+#[test]
 fn measurements_are_planned_as_the_page_says() -> Done {
     followed("measuring.md", &[])
 }
