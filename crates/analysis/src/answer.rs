@@ -17,7 +17,7 @@ use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::passes::Moments;
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{cached, device_memory, throttling, unfinished};
+use crate::{cached, device_memory, headline, throttling, unfinished};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -39,7 +39,7 @@ pub fn answer(document: &Document) -> Vec<String> {
     said.extend(throttling::sentences(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
-    said
+    headline::with_advice(said)
 }
 
 /// The cases that the answer is given by: one size, one kind of memory, one order.
@@ -137,10 +137,14 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
     let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
     let unit = if by_time { "" } else { " GB/s" };
-    let mut found: Vec<(u32, f64)> = summaries(case).map(|(result, summary)| (result.rank, value(summary))).collect();
+    let (known, noisy): (Vec<_>, Vec<_>) =
+        summaries(case).partition(|(_, summary)| headline::is_known(headline::of_summary(summary)));
+    let mut found: Vec<(u32, f64)> = known.iter().map(|(result, summary)| (result.rank, value(summary))).collect();
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let widest = noisy.iter().map(|(_, summary)| headline::of_summary(summary)).reduce(f64::max);
+    let too_noisy = widest.map(headline::too_noisy);
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
-        return format!("{direction} not measured");
+        return format!("{direction} {}", too_noisy.as_deref().unwrap_or("not measured"));
     };
     if ranks == 1 {
         let width = |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
@@ -156,7 +160,9 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
         text.push_str(&format!(" ({range})"));
     }
-    if found.len() < ranks {
+    if let Some(too_noisy) = too_noisy {
+        text.push_str(&format!(", {} of {ranks} ranks only, others {too_noisy}", found.len()));
+    } else if found.len() < ranks {
         text.push_str(&format!(", {} of {ranks} ranks only", found.len()));
     } else if case.order == Order::Simultaneous && !by_time {
         text.push_str(&format!(", sum {}", gigabytes(found.iter().map(|(_, rate)| rate).sum())));
@@ -245,8 +251,9 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     if devices.len() < 2 || !only_at_once {
         return None;
     }
+    let is_known = |summary: &Summary| headline::is_known(headline::of_summary(summary));
     let percent = |result: &RankResult| match &result.outcome {
-        Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+        Outcome::Measured { percent_of_bound, .. } if result.summary().is_some_and(is_known) => *percent_of_bound,
         _ => None,
     };
     let results = cases.iter().flat_map(|case| &case.ranks);
