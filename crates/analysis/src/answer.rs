@@ -8,6 +8,7 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
+use report::rank::{Locality, Rank};
 use report::result::{BlockSample, Outcome, RankResult};
 use stats::block_interval::BlockValue;
 use stats::summary::Summary;
@@ -29,7 +30,7 @@ const APART: f64 = 0.05;
 /// The sentences; none for a document without cases.
 pub fn answer(document: &Document) -> Vec<String> {
     let cases = headline(document);
-    let mut said: Vec<String> = trouble(document).into_iter().collect();
+    let mut said: Vec<String> = trouble(document).into_iter().chain(far_from_gpus(document)).collect();
     if let Some(figures) = figures(document, &cases) {
         said.push(figures);
         said.extend(device_memory::one_memory(document));
@@ -75,6 +76,21 @@ fn trouble(document: &Document) -> Option<String> {
     Some(format!("{word}{reason}."))
 }
 
+/// That ranks run far from their GPUs: their rates are those of that place, and not the node's.
+pub(crate) fn far_from_gpus(document: &Document) -> Option<String> {
+    let far = |rank: &&Rank| matches!(rank.locality, Locality::Remote | Locality::SamePackage);
+    let far: Vec<&Rank> = document.ranks.iter().filter(far).collect();
+    let is_of_gpus = document.platform.kind != PlatformKind::Host && document.matrices.is_empty();
+    let (all, first) = (document.ranks.len(), far.first().filter(|_| is_of_gpus)?);
+    let who = match far.len() {
+        1 if all == 1 => "The rank runs far from its GPU".to_owned(),
+        1 => format!("Rank {} runs far from its GPU", first.rank),
+        some if some == all => format!("All {all} ranks run far from their GPUs"),
+        some => format!("{some} of {all} ranks run far from their GPUs"),
+    };
+    Some(format!("{who}, on another NUMA node: `numabench place` says which cores are near."))
+}
+
 fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     let first = cases.first()?;
     let ranks = asked(document, cases);
@@ -105,7 +121,7 @@ fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
 
 /// `8 GPUs`, `GPU 3`, `4 ranks on 2 GPUs`, `host memory`.
 fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
-    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let on_nodes = if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
     if document.platform.kind == PlatformKind::Host {
@@ -176,7 +192,7 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
 
 /// The GPU of a rank that has one of its own, or the rank.
 fn who(document: &Document, rank: u32) -> String {
-    let device = |rank: &report::rank::Rank| rank.asked.device.clone();
+    let device = |rank: &Rank| rank.asked.device.clone();
     let own = document.ranks.iter().find(|one| one.rank == rank).map(device);
     let alone =
         own.as_ref().is_some_and(|own| document.ranks.iter().filter(|one| one.asked.device == *own).count() == 1);
@@ -245,7 +261,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
 /// tells whether that is theirs or the path's.
 fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let ranks = asked(document, cases);
-    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
     if devices.len() < 2 || !only_at_once {

@@ -39,10 +39,15 @@ pub(crate) fn too_noisy(half_width: f64) -> String {
 
 /// The sentences with what to do, behind the first, where a figure of theirs is not known.
 pub fn with_advice(mut said: Vec<String>) -> Vec<String> {
-    if said.iter().any(|sentence| sentence.contains(TOO_NOISY)) {
+    if is_noisy(&said) {
         said.insert(1, advice());
     }
     said
+}
+
+/// Whether a figure of the sentences is not known.
+pub(crate) fn is_noisy(said: &[String]) -> bool {
+    said.iter().any(|sentence| sentence.contains(TOO_NOISY))
 }
 
 fn advice() -> String {

@@ -86,6 +86,22 @@ fn printed(path: &Path) -> Result<String, Fault> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The table as a terminal has it: no line is wider than it, but for those to paste, and an answer that has scrolled away stands once more at the end.
+fn on_terminal(table: &str, fix: &[String]) -> String {
+    if !terminal::is_terminal() {
+        return table.to_owned();
+    }
+    let width = terminal::width();
+    let is_pasted = |line: &str| line.starts_with("fix:") || fix.iter().any(|fix| fix.contains(line));
+    let one = |line: &str| if is_pasted(line) { line.to_owned() } else { terminal::wrapped(line, width) };
+    let mut text = table.split('\n').map(one).collect::<Vec<_>>().join("\n");
+    if text.lines().count() > terminal::screen() {
+        let answer = table.lines().next().unwrap_or_default();
+        text.push_str(&format!("Answer: {answer}\n"));
+    }
+    text
+}
+
 /// Shows the node, and says what its placement is as an exit code.
 fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     let json = || node.json().map_err(|error| Fault::new(Exit::NoResult, error));
@@ -93,7 +109,8 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     if let Some(sink) = output_file::of_document(args.json.as_deref())? {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
     }
-    let bytes = if printed { json()? } else { node.table(args.threads, args.nic).into_bytes() };
+    let table = || on_terminal(&node.table(args.threads, args.nic), node.fix()).into_bytes();
+    let bytes = if printed { json()? } else { table() };
     // The program's standard output is its own.
     if args.program.is_empty() {
         terminal::print(&bytes)?

@@ -28,8 +28,8 @@ pub struct Style {
     pub quiet: bool,
     /// Where the document was written to, to be said at the end.
     pub saved_to: Option<String>,
-    /// How many lines a screen has for what fits one ([`brief`](super::brief())).
-    pub screen: usize,
+    /// How many lines a screen has for what is to fit one; `None` where everything is printed. [`brief`](super::brief()) always fits one.
+    pub screen: Option<usize>,
 }
 
 /// The lines that a screen has where no terminal says how many.
