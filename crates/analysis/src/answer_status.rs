@@ -39,7 +39,10 @@ pub fn of_result(document: &Document) -> AnswerStatus {
     let mut verdicts =
         document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
     let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
-    let is_open = has_no_interval || costs_undecided || headline::is_noisy(&document.verdict);
+    // Documents of before 1.3 have no sentences of their own.
+    let own = || if document.matrices.is_empty() { answer::answer(document) } else { Vec::new() };
+    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let is_open = has_no_interval || costs_undecided || headline::is_noisy(&said);
     match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || is_open {
         true => AnswerStatus::Undecided,
         false => AnswerStatus::Well,

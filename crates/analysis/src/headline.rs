@@ -37,10 +37,10 @@ pub(crate) fn too_noisy(half_width: f64) -> String {
     format!("{TOO_NOISY} (± {:.0} %)", half_width * 100.0)
 }
 
-/// The sentences with what to do, behind the first, where a figure of theirs is not known.
+/// The sentences, the first of which says what to do where a figure of theirs is not known.
 pub fn with_advice(mut said: Vec<String>) -> Vec<String> {
     if is_noisy(&said) {
-        said.insert(1, advice());
+        said[0] = format!("{} {}", said[0], advice());
     }
     said
 }
@@ -52,7 +52,7 @@ pub(crate) fn is_noisy(said: &[String]) -> bool {
 
 fn advice() -> String {
     format!(
-        "The machine was {TOO_NOISY} for a figure: its 95 % interval is wider than ± {:.0} %. Measure again where nothing else runs (an exclusive node), with a longer --max-time.",
+        "Beyond ± {:.0} % a figure is no answer: measure again on an idle node (exclusive), with a longer --max-time.",
         WIDEST * 100.0
     )
 }
@@ -70,16 +70,15 @@ mod tests {
     }
 
     #[test]
-    fn what_to_do_is_said_once_behind_the_answer() {
+    fn what_to_do_is_said_once_with_the_answer() {
         let said = |noisy: usize| {
             let sentences = ["The answer.".to_owned(), ["H2D too noisy (± 30 %)"].repeat(noisy).join("; ")];
             with_advice(sentences.to_vec())
         };
         assert_eq!(said(0).len(), 2);
-        let two = said(2);
-        assert_eq!((two.len(), &two[0][..]), (3, "The answer."));
-        assert!(two[1].starts_with("The machine was too noisy for a figure"), "{}", two[1]);
-        assert!(two[1].contains("± 25 %") && two[1].ends_with("with a longer --max-time."), "{}", two[1]);
+        let first = &said(2)[0];
+        assert!(first.starts_with("The answer. Beyond ± 25 % a figure is no answer"), "{first}");
+        assert_eq!((said(2).len(), said(2).concat().matches("--max-time").count()), (2, 1));
         assert!(with_advice(Vec::new()).is_empty());
     }
 }

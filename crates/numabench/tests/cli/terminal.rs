@@ -42,7 +42,7 @@ fn what_a_command_shows_is_a_screen_and_no_line_is_wider_than_it() -> Done {
         "place 2>/dev/null".to_owned(),
         "place --gpus none --ranks 2 2>/dev/null".to_owned(),
         format!("pingpong --gpus 0 --size 64KiB {copies} 2>/dev/null"),
-        format!("matrix {copies} --size 64KiB --max-time 3s 2>/dev/null"),
+        format!("matrix {copies} --max-time 3s 2>/dev/null"),
         format!("sweep --gpus 0 --size 4KiB..1MiB {copies} 2>/dev/null"),
         "laplace --backend host --grid 64x64 --max-time 2s 2>/dev/null".to_owned(),
         "trial --vary X=1 --max-runs 8 --max-time 3s -- sleep 0.01 2>/dev/null".to_owned(),
@@ -55,7 +55,10 @@ fn what_a_command_shows_is_a_screen_and_no_line_is_wider_than_it() -> Done {
         let pasted = lines.iter().skip_while(|line| *line != "Start it with").nth(1);
         let wide = lines.iter().filter(|line| line.chars().count() > COLUMNS && Some(*line) != pasted);
         assert_eq!(wide.collect::<Vec<_>>(), [""; 0], "{line}");
-        assert!(lines.first().is_some_and(|first| !first.is_empty() && !first.starts_with("numabench ")), "{lines:?}");
+        assert!(
+            lines.first().is_some_and(|first| !first.is_empty() && !first.starts_with("numabench ")),
+            "{line}: {lines:?}"
+        );
     }
     Ok(())
 }
@@ -84,7 +87,10 @@ fn topo_is_coloured_as_other_commands_are() -> Done {
     let run = |args: &[&str]| crate::run::run(&[&["topo"], args].concat()).well().out;
     let (plain, colored) = (run(&[]), run(&["--color", "always"]));
     assert!(!plain.contains('\u{1b}') && colored.starts_with("\u{1b}[1m"), "{colored}");
-    assert_eq!(colored.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""), plain, "colour changes no word");
-    assert_eq!(run(&["--color", "never"]), plain);
+    // Free memory changes from run to run.
+    let words =
+        |text: &str| text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "").replace(|c: char| c.is_ascii_digit(), "");
+    assert_eq!(words(&colored), words(&plain), "colour changes no word");
+    assert_eq!(words(&run(&["--color", "never"])), words(&plain));
     Ok(())
 }

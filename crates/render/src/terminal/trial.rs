@@ -15,7 +15,11 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     for (at, line) in document.verdict.iter().enumerate() {
         match line.starts_with("Use: ") {
             true => page.paste(line),
-            false => page.paragraph(if at == 0 { Tone::Title } else { Tone::Plain }, "", line),
+            false => {
+                let tone = if at == 0 { Tone::Title } else { Tone::Plain };
+                // In a log each of them is one line.
+                if style.screen.is_some() { page.paragraph(tone, "", line) } else { page.line(tone, line.clone()) }
+            }
         }
     }
     if style.quiet {
