@@ -101,9 +101,11 @@ pub(super) fn verdict(document: &Document, references: &[Reference], lines: usiz
     // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
     let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
     let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    title::slower_twins(document, page);
+    let is_led = page.height() > 0;
     let mut shown = 0;
     for sentence in &said {
-        let (tone, lead) = if shown == 0 { (Tone::Title, "") } else { (Tone::Plain, "  ") };
+        let (tone, lead) = if shown == 0 && !is_led { (Tone::Title, "") } else { (Tone::Plain, "  ") };
         let mut next = Page::new(page.width());
         next.paragraph(tone, lead, sentence);
         if shown > 0 && page.height() + next.height() > lines {
