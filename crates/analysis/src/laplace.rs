@@ -101,21 +101,25 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let Some(best) = measured.iter().copied().min_by(|one, other| time(one).total_cmp(&time(other))) else {
         return vec!["No way gave a figure: see the table.".to_owned()];
     };
+
     let ranks = document.ranks.len();
     let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
     let share = best.halo_share.map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
+    let plane = format!("{}x{}, {many}", laplace.rows, laplace.columns);
     let figure = format!(
-        "{} Gcell/s ({} an iteration of {}x{}, {many}{share})",
+        "{} Gcell/s ({} an iteration of {plane}{share})",
         digits(best.cells_per_s.unwrap_or_default() / 1e9),
-        time_of(best.iteration_ns.unwrap_or_default()),
-        laplace.rows,
-        laplace.columns
+        time_of(best.iteration_ns.unwrap_or_default())
     );
+
     let half_width = headline::half_width(time(&best), best.interval_ns.as_ref());
     let mut said = vec![match headline::is_known(half_width) {
         true => format!("Fastest: {} with {figure}.", best.name),
-        false => format!("Fastest: {} by its median, which is {}.", best.name, headline::too_noisy(half_width)),
+        false => {
+            format!("Fastest: {}, by a median that is {}, of {plane}.", best.name, headline::too_noisy(half_width))
+        }
     }];
+
     for (way, over) in [("staged", "cpu"), ("gpu", "cpu"), ("gpu-aware", "cpu"), ("gpu-aware", "staged")] {
         said.extend(compared(&measured, way, over));
     }
