@@ -2,9 +2,11 @@
 
 use std::error::Error;
 
+use analysis::answer_status::{AnswerStatus, of_result};
 use analysis::{
     answer, groups, kernels, laplace, latency_curves, matrix_analysis, moving, mpi_answer, pieces, sweep_fits,
 };
+use report::rank::Locality;
 use report::result::Outcome;
 use report::{Document, MpiDocument, SavedDocument};
 use stats::interval::Interval;
@@ -113,5 +115,20 @@ fn messages_have_no_figure_that_is_not_known() -> Result<(), Box<dyn Error>> {
     let of_all: Vec<String> = after.iter().flat_map(|sentence| figures(sentence)).collect();
     assert_eq!(of_all, [""; 0], "{after:#?}");
     assert!(after[0].contains("with a longer --max-time"), "{after:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_report_of_noise_is_not_green_and_one_of_ranks_far_from_their_gpus_says_so_in_red() -> Result<(), Box<dyn Error>> {
+    let status = |document: &mut Document| {
+        document.verdict = answer::answer(document);
+        of_result(document)
+    };
+    let mut document = Document::from_json(&gallery("pingpong")?)?;
+    assert_eq!(status(&mut document), AnswerStatus::Well);
+    assert_eq!(status(&mut made_noisy(document.clone())), AnswerStatus::Undecided);
+    document.ranks[1].locality = Locality::Remote;
+    assert_eq!(status(&mut document), AnswerStatus::Finding);
+    assert!(document.verdict[0].starts_with("Rank 1 runs far from its GPU"), "{:?}", document.verdict);
     Ok(())
 }
