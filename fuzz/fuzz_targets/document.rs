@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     drop(values(&document));
     drop(analysis::slower_twins::slower_twins(&document));
-    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     drop(render::terminal::table(&document, &style));
     let page = page(&[("fuzzed".to_owned(), document.clone())]);
     assert!(page.ends_with("</html>\n") && !page.contains("<script"));

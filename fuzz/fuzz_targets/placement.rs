@@ -11,7 +11,7 @@ use report::{PlaceDocument, SavedDocument, TrialDocument};
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(document) = PlaceDocument::from_json(bytes) {
-        let style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+        let style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
         assert!(!place(&document, &style).is_empty());
         if let Ok(written) = json_value(&document) {
             assert_eq!(PlaceDocument::from_json(&written).ok().as_ref(), Some(&document));

@@ -280,6 +280,22 @@ mod tests {
     }
 
     #[test]
+    fn cargo_binstall_looks_for_the_archive_and_the_folder_that_are_made() -> Result<()> {
+        let manifest = std::fs::read_to_string(
+            Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no root")?.join("crates/numabench/Cargo.toml"),
+        )?;
+        let table = manifest.split("[package.metadata.binstall]").nth(1).context("no table")?;
+        for arch in Arch::ALL {
+            let filled =
+                table.replace("{ version }", env!("CARGO_PKG_VERSION")).replace("{ target-arch }", arch.name());
+            let name = Folders::name(arch);
+            assert!(filled.contains(&format!("/v{}/{name}.tar.xz\"", env!("CARGO_PKG_VERSION"))), "{filled}");
+            assert!(filled.contains(&format!("\"{name}/bin/{{ bin }}")), "{filled}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_tree_with_a_program_of_this_machine_is_refused_where_its_glibc_or_architecture_is_another() -> Result<()> {
         let tree = tempfile::tempdir()?;
         std::fs::create_dir(tree.path().join("bin"))?;

@@ -15,7 +15,12 @@ const FILES: [(&str, &[&str], &[&str]); 5] = [
     (
         "vendor.github-workflows",
         &[],
-        &[".github/workflows/ci.yml", ".github/workflows/release.yml", "contrib/github/numabench.yml"],
+        &[
+            ".github/workflows/ci.yml",
+            ".github/workflows/publish.yml",
+            ".github/workflows/release.yml",
+            "contrib/github/numabench.yml",
+        ],
     ),
     ("vendor.github-issue-forms", &[], &[".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/wrong-number.yml"]),
     ("vendor.github-issue-config", &[], &[".github/ISSUE_TEMPLATE/config.yml"]),

@@ -8,6 +8,7 @@ use report::Document;
 use report::case::{Case, CaseStatus, Order};
 use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
+use report::rank::{Locality, Rank};
 use report::result::{BlockSample, Outcome, RankResult};
 use stats::block_interval::BlockValue;
 use stats::summary::Summary;
@@ -17,7 +18,7 @@ use crate::family::{CaseFamily, CaseFinding, FamilyCase};
 use crate::passes::Moments;
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
-use crate::{cached, device_memory, throttling, unfinished};
+use crate::{cached, device_memory, headline, throttling, unfinished};
 
 /// Below this size a copy is told by its time: it is latency, and a rate would only be a small number.
 const LEAST_FOR_RATES: u64 = 64 << 10;
@@ -29,7 +30,7 @@ const APART: f64 = 0.05;
 /// The sentences; none for a document without cases.
 pub fn answer(document: &Document) -> Vec<String> {
     let cases = headline(document);
-    let mut said: Vec<String> = trouble(document).into_iter().collect();
+    let mut said: Vec<String> = trouble(document).into_iter().chain(far_from_gpus(document)).collect();
     if let Some(figures) = figures(document, &cases) {
         said.push(figures);
         said.extend(device_memory::one_memory(document));
@@ -39,7 +40,7 @@ pub fn answer(document: &Document) -> Vec<String> {
     said.extend(throttling::sentences(document));
     said.extend(device_memory::elsewhere(document));
     said.extend(proof(document));
-    said
+    headline::with_advice(said)
 }
 
 /// The cases that the answer is given by: one size, one kind of memory, one order.
@@ -75,6 +76,21 @@ fn trouble(document: &Document) -> Option<String> {
     Some(format!("{word}{reason}."))
 }
 
+/// That ranks run far from their GPUs: their rates are those of that place, and not the node's.
+pub(crate) fn far_from_gpus(document: &Document) -> Option<String> {
+    let far = |rank: &&Rank| matches!(rank.locality, Locality::Remote | Locality::SamePackage);
+    let far: Vec<&Rank> = document.ranks.iter().filter(far).collect();
+    let is_of_gpus = document.platform.kind != PlatformKind::Host && document.matrices.is_empty();
+    let (all, first) = (document.ranks.len(), far.first().filter(|_| is_of_gpus)?);
+    let who = match far.len() {
+        1 if all == 1 => "The rank runs far from its GPU".to_owned(),
+        1 => format!("Rank {} runs far from its GPU", first.rank),
+        some if some == all => format!("All {all} ranks run far from their GPUs"),
+        some => format!("{some} of {all} ranks run far from their GPUs"),
+    };
+    Some(format!("{who}, on another NUMA node: `numabench place` says which cores are near."))
+}
+
 fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
     let first = cases.first()?;
     let ranks = asked(document, cases);
@@ -105,7 +121,7 @@ fn asked(document: &Document, cases: &[&Case]) -> BTreeSet<u32> {
 
 /// `8 GPUs`, `GPU 3`, `4 ranks on 2 GPUs`, `host memory`.
 fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
-    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let on_nodes = if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
     if document.platform.kind == PlatformKind::Host {
@@ -137,10 +153,14 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
     let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
     let unit = if by_time { "" } else { " GB/s" };
-    let mut found: Vec<(u32, f64)> = summaries(case).map(|(result, summary)| (result.rank, value(summary))).collect();
+    let (known, noisy): (Vec<_>, Vec<_>) =
+        summaries(case).partition(|(_, summary)| headline::is_known(headline::of_summary(summary)));
+    let mut found: Vec<(u32, f64)> = known.iter().map(|(result, summary)| (result.rank, value(summary))).collect();
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let widest = noisy.iter().map(|(_, summary)| headline::of_summary(summary)).reduce(f64::max);
+    let too_noisy = widest.map(headline::too_noisy);
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
-        return format!("{direction} not measured");
+        return format!("{direction} {}", too_noisy.as_deref().unwrap_or("not measured"));
     };
     if ranks == 1 {
         let width = |summary: &Summary| Some(summary.median_interval_ns?.relative_half_width(summary.median_ns));
@@ -156,7 +176,9 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
         text.push_str(&format!(" ({range})"));
     }
-    if found.len() < ranks {
+    if let Some(too_noisy) = too_noisy {
+        text.push_str(&format!(", {} of {ranks} ranks only, others {too_noisy}", found.len()));
+    } else if found.len() < ranks {
         text.push_str(&format!(", {} of {ranks} ranks only", found.len()));
     } else if case.order == Order::Simultaneous && !by_time {
         text.push_str(&format!(", sum {}", gigabytes(found.iter().map(|(_, rate)| rate).sum())));
@@ -170,7 +192,7 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
 
 /// The GPU of a rank that has one of its own, or the rank.
 fn who(document: &Document, rank: u32) -> String {
-    let device = |rank: &report::rank::Rank| rank.asked.device.clone();
+    let device = |rank: &Rank| rank.asked.device.clone();
     let own = document.ranks.iter().find(|one| one.rank == rank).map(device);
     let alone =
         own.as_ref().is_some_and(|own| document.ranks.iter().filter(|one| one.asked.device == *own).count() == 1);
@@ -266,14 +288,15 @@ fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static 
 /// tells whether that is theirs or the path's.
 fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let ranks = asked(document, cases);
-    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
     if devices.len() < 2 || !only_at_once {
         return None;
     }
+    let is_known = |summary: &Summary| headline::is_known(headline::of_summary(summary));
     let percent = |result: &RankResult| match &result.outcome {
-        Outcome::Measured { percent_of_bound, .. } => *percent_of_bound,
+        Outcome::Measured { percent_of_bound, .. } if result.summary().is_some_and(is_known) => *percent_of_bound,
         _ => None,
     };
     let results = cases.iter().flat_map(|case| &case.ranks);

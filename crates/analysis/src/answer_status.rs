@@ -8,7 +8,7 @@ use stats::compare::TwoSampleVerdict;
 use stats::flag::Flag;
 
 use crate::comparison::Counts;
-use crate::groups;
+use crate::{answer, groups, headline};
 
 /// Exit codes of a run that found something, and of one whose figures do not decide.
 const FINDING: u8 = 5;
@@ -29,9 +29,14 @@ pub enum AnswerStatus {
 pub fn of_result(document: &Document) -> AnswerStatus {
     let is_finding =
         document.status != Status::Complete || document.exit_code == Some(FINDING) || !document.slower_twins.is_empty();
-    if is_finding {
+    // Documents of before 1.3 have no sentences of their own.
+    let own = || if document.matrices.is_empty() { answer::answer(document) } else { Vec::new() };
+    let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    let is_far = answer::far_from_gpus(document).is_some_and(|far| said.contains(&far));
+    if is_finding || is_far {
         return AnswerStatus::Finding;
     }
+
     let results = || document.cases.iter().flat_map(|case| &case.ranks);
     let is_few =
         |outcome: &Outcome| matches!(outcome, Outcome::Measured { flags, .. } if flags.contains(&Flag::FewBlocks));
@@ -39,8 +44,8 @@ pub fn of_result(document: &Document) -> AnswerStatus {
     let mut verdicts =
         document.penalties.iter().filter_map(|penalty| Some(penalty.comparison.as_ref()?.verdict)).peekable();
     let costs_undecided = verdicts.peek().is_some() && verdicts.all(|verdict| verdict == TwoSampleVerdict::Undecided);
-    match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || has_no_interval || costs_undecided
-    {
+    let is_open = has_no_interval || costs_undecided || headline::is_noisy(&said);
+    match document.exit_code == Some(UNDECIDED) || groups::is_undecided(document) || is_open {
         true => AnswerStatus::Undecided,
         false => AnswerStatus::Well,
     }

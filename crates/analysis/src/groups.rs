@@ -112,6 +112,16 @@ impl Table<'_> {
         self.matrix.cell(self.document, &self.plane, row, column)?.ok()
     }
 
+    /// The value of a cell that is known well enough.
+    fn known(&self, row: usize, column: usize) -> Option<f64> {
+        self.cell(row, column).filter(CellFigure::is_known).map(|cell| cell.median)
+    }
+
+    /// All of them.
+    fn cells(&self) -> Vec<CellFigure> {
+        self.matrix.places().filter_map(|(row, column)| self.cell(row, column)).collect()
+    }
+
     /// A GPU's index, or a core's PU.
     fn id(&self, item: usize) -> Option<u32> {
         if self.matrix.compares == Compares::Cores {

@@ -21,6 +21,7 @@ use stats::interval::{Interval, median, range};
 use stats::units::{self, carried};
 
 use crate::family::{CaseFamily, FamilyCase};
+use crate::headline;
 use crate::matrix_analysis::MatrixFigures;
 use crate::passes::Moments;
 
@@ -370,7 +371,8 @@ fn rates(document: &Document) -> String {
             false => units::range(least, most),
         };
         let width = if widest > NOISY { format!(" ± {:.0} %", widest * 100.0) } else { String::new() };
-        format!("{} {range} {}{width}", kernel.name, kernel.unit.giga())
+        let figure = headline::figure(format!("{range} {}{width}", kernel.unit.giga()), widest);
+        format!("{} {figure}", kernel.name)
     };
     let measured = document.kernels.iter().filter(|kernel| !kernel.places.is_empty());
     format!("Rates: {}", measured.map(rate).collect::<Vec<_>>().join(", "))

@@ -10,6 +10,8 @@ use stats::compare::{TwoSampleVerdict, compare_among};
 use stats::interval::median;
 use stats::units;
 
+use crate::headline;
+
 /// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
 pub fn laplace(document: &Document) -> Option<Laplace> {
     let known = document.laplace.as_ref()?;
@@ -99,17 +101,25 @@ pub fn verdict(document: &Document) -> Vec<String> {
     let Some(best) = measured.iter().copied().min_by(|one, other| time(one).total_cmp(&time(other))) else {
         return vec!["No way gave a figure: see the table.".to_owned()];
     };
+
     let ranks = document.ranks.len();
     let many = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
     let share = best.halo_share.map_or(String::new(), |share| format!(", {:.1} % of the time in halos", share * 100.0));
-    let mut said = vec![format!(
-        "Fastest: {} with {} Gcell/s ({} an iteration of {}x{}, {many}{share}).",
-        best.name,
+    let plane = format!("{}x{}, {many}", laplace.rows, laplace.columns);
+    let figure = format!(
+        "{} Gcell/s ({} an iteration of {plane}{share})",
         digits(best.cells_per_s.unwrap_or_default() / 1e9),
-        time_of(best.iteration_ns.unwrap_or_default()),
-        laplace.rows,
-        laplace.columns
-    )];
+        time_of(best.iteration_ns.unwrap_or_default())
+    );
+
+    let half_width = headline::half_width(time(&best), best.interval_ns.as_ref());
+    let mut said = vec![match headline::is_known(half_width) {
+        true => format!("Fastest: {} with {figure}.", best.name),
+        false => {
+            format!("Fastest: {}, by a median that is {}, of {plane}.", best.name, headline::too_noisy(half_width))
+        }
+    }];
+
     for (way, over) in [("staged", "cpu"), ("gpu", "cpu"), ("gpu-aware", "cpu"), ("gpu-aware", "staged")] {
         said.extend(compared(&measured, way, over));
     }
@@ -126,7 +136,7 @@ pub fn verdict(document: &Document) -> Vec<String> {
     for way in laplace.ways.iter().filter(|way| way.iteration_ns.is_none()) {
         said.push(format!("No figure for {}: {}.", way.name, way.reason.as_deref().unwrap_or("it was not measured")));
     }
-    said
+    headline::with_advice(said)
 }
 
 /// The faster variant of a way against the faster one of another.
@@ -145,6 +155,12 @@ fn compared(measured: &[&LaplaceWay], way: &str, over: &str) -> Option<String> {
         }
         _ => {
             let interval = &comparison.ratio_interval;
+            let half_width = interval.relative_half_width((interval.low + interval.high) / 2.0);
+            if !headline::is_known(half_width) {
+                let (word, by) =
+                    (if found.factor > 1.0 { "faster" } else { "slower" }, headline::too_noisy(half_width));
+                return Some(format!("{} is {word} than {}; {by} to say by how much.", way.name, over.name));
+            }
             format!(
                 "{} is {} times as fast as {} (95 %: {}).",
                 way.name,

@@ -9,7 +9,7 @@ use stats::IdSet;
 use stats::latency_curve::{CurvePoint, Twice, knee, twice_idle};
 
 use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
-use crate::words;
+use crate::{headline, words};
 
 /// The curves of a document's matrices.
 pub fn loaded_latencies(document: &Document) -> Vec<LoadedLatency> {
@@ -102,7 +102,10 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     let Some((found, idle, full)) = both else {
         return vec![format!("{title}: no curve: the latency was not measured both idle and beside full traffic.")];
     };
-    let ns = |ns: f64| format!("{ns:.1} ns");
+    let ns = |point: &LoadedPoint| {
+        let half_width = headline::half_width(point.latency_ns, point.interval_ns.as_ref());
+        headline::figure(format!("{:.1} ns", point.latency_ns), half_width)
+    };
     let gb = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
     let threads = found.traffic_pus.len();
     let s = if threads == 1 { "" } else { "s" };
@@ -116,13 +119,18 @@ fn curve_sentences(document: &Document, matrix: &Matrix) -> Vec<String> {
     };
     let mut said = vec![format!(
         "{title}: load latency {} idle, {} at full {way} traffic ({} by {threads} thread{s}); {twice}.",
-        ns(idle.latency_ns),
-        ns(full.latency_ns),
-        gb(full.bytes_per_s)
+        ns(&idle),
+        ns(&full),
+        headline::figure(
+            gb(full.bytes_per_s),
+            headline::half_width(full.bytes_per_s, full.interval_bytes_per_s.as_ref())
+        )
     )];
     let knee = found.points.iter().find(|point| Some(point.bytes_per_s) == found.knee_bytes_per_s);
-    said.extend(knee.map(|point| {
-        format!("{title}: the latency climbs from {} on ({} there).", gb(point.bytes_per_s), ns(point.latency_ns))
-    }));
+    said.extend(
+        knee.map(|point| {
+            format!("{title}: the latency climbs from {} on ({} there).", gb(point.bytes_per_s), ns(point))
+        }),
+    );
     said
 }

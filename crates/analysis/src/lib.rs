@@ -12,7 +12,7 @@
 //! * `node_run` what a document says of its nodes, `nodes` several nodes side by side, and which are unlike the others, `node_settings` which are set up unlike most, `node_changes` which changed so; `column` what a case is called there;
 //! * `trial`, `mpi`, `imported` and `checked` documents of these kinds as runs to compare; `incomplete` how the run of a document ended that is not complete;
 //! * `any_document` a document of any kind that holds figures, `read_document` that or another which a command reads; `import` the outputs of other programs as documents;
-//! * `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
+//! * `headline` whether a figure is known well enough to be an answer; `words` how sentences say the values of enumerations; `schema` the JSON Schemas of the documents made here.
 //!
 //! Reading files is the caller's, drawing is `render`'s.
 
@@ -34,6 +34,7 @@ pub mod few_blocks;
 pub mod figure;
 pub mod gate;
 pub mod groups;
+pub mod headline;
 pub mod history;
 pub mod import;
 pub mod imported;

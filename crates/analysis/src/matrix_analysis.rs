@@ -27,6 +27,7 @@ use report::rank::Rank;
 use report::result::{BlockSample, Outcome, RankResult};
 use report::settings::{Direction, MemoryKind};
 
+use crate::headline;
 use crate::passes::Moments;
 
 /// Below this size a copy between GPUs is told by its time, bytes.
@@ -86,6 +87,16 @@ impl CellFigure {
         let scale = rate / self.median;
         let interval = self.interval.map(|ends| Interval { low: ends.low * scale, high: ends.high * scale, ..ends });
         Self { median: rate, interval, ..self }
+    }
+
+    /// Half of its interval, as a part of it; 0 where it has none.
+    pub(crate) fn half_width(&self) -> f64 {
+        headline::half_width(self.median, self.interval.as_ref())
+    }
+
+    /// Whether it is known well enough to be an answer.
+    pub(crate) fn is_known(&self) -> bool {
+        headline::is_known(self.half_width())
     }
 
     /// When its blocks began.

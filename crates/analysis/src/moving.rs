@@ -8,6 +8,7 @@ use report::settings::{Direction, MemoryKind};
 use stats::touch::Touch;
 use stats::units::size;
 
+use crate::headline;
 use crate::words::{self, three_digits};
 
 /// How a case touches memory, where it is one of memory that moves.
@@ -78,7 +79,11 @@ pub fn verdict(document: &Document) -> Vec<String> {
             let of = |direction, touch| {
                 let case = case(document, (memory, bytes), direction, touch)?;
                 let result = case.ranks.iter().find(|result| result.rank == rank.rank)?;
-                Some((result.summary()?.median_bytes_per_s, result))
+                let summary = result.summary()?;
+                Some((
+                    TouchRate { bytes_per_s: summary.median_bytes_per_s, half_width: headline::of_summary(summary) },
+                    result,
+                ))
             };
             let turns = of(Direction::RoundTrip, Touch::InTurns);
             let parts: Vec<String> = [
@@ -100,13 +105,28 @@ pub fn verdict(document: &Document) -> Vec<String> {
     sentences
 }
 
+/// The rate of a touch, and half of its interval as a part of it.
+#[derive(Clone, Copy)]
+struct TouchRate {
+    bytes_per_s: f64,
+    half_width: f64,
+}
+
+impl TouchRate {
+    fn is_known(self) -> bool {
+        headline::is_known(self.half_width)
+    }
+}
+
 /// What the touches of one side come to, whose memory was the other's before.
-fn side<'d>([who, other]: [&str; 2], of: impl Fn(Touch) -> Option<(f64, &'d RankResult)>) -> Option<String> {
+fn side<'d>([who, other]: [&str; 2], of: impl Fn(Touch) -> Option<(TouchRate, &'d RankResult)>) -> Option<String> {
     let rate = |touch| of(touch).map(|(rate, _)| rate);
     let first = rate(Touch::First)?;
     let mut text = format!("the {who} reads pages that the {other} has at {}", gigabytes(first));
     if let Some(again) = rate(Touch::Again) {
-        text.push_str(&format!(", its own at {} ({} times)", gigabytes(again), three_digits(again / first)));
+        let times = three_digits(again.bytes_per_s / first.bytes_per_s);
+        let times = if again.is_known() && first.is_known() { format!(" ({times} times)") } else { String::new() };
+        text.push_str(&format!(", its own at {}{times}", gigabytes(again)));
     }
     if let Some(prefetch) = rate(Touch::Prefetch) {
         text.push_str(&format!(", and a prefetch brings them at {}", gigabytes(prefetch)));
@@ -129,6 +149,9 @@ fn place(document: &Document, rank: &Rank) -> String {
     format!(", {gpu}PU {}", rank.asked.pu)
 }
 
-fn gigabytes(bytes_per_s: f64) -> String {
-    format!("{} GB/s", three_digits(bytes_per_s / 1e9))
+fn gigabytes(rate: TouchRate) -> String {
+    match rate.is_known() {
+        true => format!("{} GB/s", three_digits(rate.bytes_per_s / 1e9)),
+        false => format!("a rate that is {}", headline::too_noisy(rate.half_width)),
+    }
 }

@@ -4,8 +4,9 @@ use report::MpiDocument;
 use report::document::Status;
 use report::mpi::{MpiCase, MpiDeviceMemory, MpiPair};
 
+use crate::mpi_figure::half_width;
 use crate::words::{capital, three_digits};
-use crate::{mpi_adapters, mpi_matrix, mpi_rails, mpi_threads};
+use crate::{headline, mpi_adapters, mpi_matrix, mpi_rails, mpi_threads};
 
 /// From this size on a message has a rate worth naming.
 const LARGE: u64 = 1 << 20;
@@ -57,7 +58,7 @@ pub fn verdict(document: &MpiDocument) -> Vec<String> {
         };
         lines.push(format!("The run ended early: {why}. {tail}"));
     }
-    lines
+    headline::with_advice(lines)
 }
 
 fn aware(memory: &MpiDeviceMemory, pair: &MpiPair) -> String {
@@ -145,18 +146,18 @@ fn figure(pair: &MpiPair, path: &str, head: &str) -> Option<String> {
     let counted = || pair.cases.iter().filter(move |case| case.path == path && case.counted_ns().is_some());
     let large =
         counted().filter(|case| case.pattern != "both-ways" && case.bytes >= LARGE).map(|case| case.bytes).max();
-    let rate = |case: &MpiCase| case.counted_bytes_per_s().unwrap_or_default();
+    let rate = |case: &&MpiCase| case.counted_bytes_per_s().unwrap_or_default();
     let best = large.and_then(|bytes| {
         let at_size = counted().filter(|case| case.bytes == bytes && case.pattern != "both-ways");
-        at_size
-            .map(rate)
-            .reduce(f64::max)
-            .map(|rate| format!("{} GB/s at {}", three_digits(rate / 1e9), stats::units::size(bytes)))
+        let best = at_size.max_by(|one, other| rate(one).total_cmp(&rate(other)))?;
+        let figure = headline::figure(format!("{} GB/s", three_digits(rate(&best) / 1e9)), half_width(best));
+        Some(format!("{figure} at {}", stats::units::size(bytes)))
     });
     let small = counted().filter(|case| case.pattern == "ping-pong").min_by_key(|case| case.bytes);
     let small = small.filter(|case| case.bytes < LARGE);
     let time = small.and_then(|case| {
-        Some(format!("{} µs for {}", three_digits(case.counted_ns()? / 1e3), stats::units::size(case.bytes)))
+        let figure = headline::figure(format!("{} µs", three_digits(case.counted_ns()? / 1e3)), half_width(case));
+        Some(format!("{figure} for {}", stats::units::size(case.bytes)))
     });
     let said: Vec<String> = best.into_iter().chain(time).collect();
     (!said.is_empty()).then(|| format!("{head} {}", said.join(", ")))

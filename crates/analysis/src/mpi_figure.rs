@@ -2,6 +2,8 @@
 
 use report::mpi::MpiCase;
 
+use crate::headline;
+
 /// From this size on a time says less than a rate.
 const RATES_FROM: u64 = 1 << 20;
 
@@ -14,6 +16,16 @@ pub fn mpi_figure(case: &MpiCase, pattern: &str) -> String {
         "ping-pong" => format!("{rate} GB/s"),
         _ => rate,
     }
+}
+
+/// The same as sentences have it: none where it is not known well enough.
+pub(crate) fn headline_figure(case: &MpiCase, pattern: &str) -> String {
+    headline::figure(mpi_figure(case, pattern), half_width(case))
+}
+
+/// Half of the interval of a message's time, as a part of it.
+pub(crate) fn half_width(case: &MpiCase) -> f64 {
+    headline::half_width(case.message_ns.unwrap_or(f64::NAN), case.message_interval_ns.as_ref())
 }
 
 /// A rate in GB/s, without its unit: four digits behind the point where two would leave little.

@@ -10,8 +10,9 @@ use stats::alike::distinct;
 use stats::block_interval::BlockValue;
 
 use crate::family::{CaseFamily, CaseFinding, ComparedSet, FamilyCase};
+use crate::mpi_figure::{half_width, headline_figure};
 use crate::passes::Moments;
-use crate::{mpi_adapters, mpi_figure::mpi_figure, words::capital};
+use crate::{headline, mpi_adapters, words::capital};
 
 /// Figures that are compared with each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,7 +122,8 @@ impl Cell<'_> {
         let [one, other] = self.places;
         let ranks = [one.rank.min(other.rank), one.rank.max(other.rank)];
         let over = mpi_adapters::over(document, ranks, (&self.case.path, self.case.bytes));
-        format!("{} between {} and {}{over}", mpi_figure(self.case, &self.case.pattern), one.name, other.name)
+        let figure = headline_figure(self.case, &self.case.pattern);
+        format!("{figure} between {} and {}{over}", one.name, other.name)
     }
 
     fn is_near_nics(&self) -> bool {
@@ -139,6 +141,14 @@ struct Shown<'d> {
     others: usize,
     /// Whether every two places are surely alike.
     is_same: bool,
+}
+
+impl Shown<'_> {
+    /// How well it is known how the worst compares with the best: the wider one of both intervals.
+    fn half_width(&self) -> f64 {
+        let worst = self.worst.iter().map(|(worst, _)| worst.case);
+        worst.chain([self.best.case]).map(half_width).fold(0.0, f64::max)
+    }
 }
 
 /// Every two places of each plane are compared, and all planes are one family: of many places alike one is always the best and one the worst.
@@ -179,7 +189,8 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
     let most = all.iter().filter_map(|at| Some((at, at.worst?.1))).max_by(|a, b| a.1.total_cmp(&b.1));
     let mut said = vec![match most {
         Some((at, ratio)) => {
-            format!("Where the ranks run matters: up to {ratio:.2} times ({}).", at.plane.name())
+            let ratio = headline::figure(format!("up to {ratio:.2} times"), at.half_width());
+            format!("Where the ranks run matters: {ratio} ({}).", at.plane.name())
         }
         None if all.is_empty() => "No figure was measured.".to_owned(),
         None if all.iter().all(|at| at.others == 0) => "One place on each side: no comparison.".to_owned(),
@@ -191,6 +202,9 @@ pub fn verdict(document: &MpiDocument, matrix: &MpiMatrix) -> Vec<String> {
     for at in &all {
         let (name, best) = (capital(&at.plane.name()), at.best.description(document));
         said.push(match &at.worst {
+            Some((worst, _)) if !headline::is_known(at.half_width()) => {
+                format!("{name}: {best}, {}.", worst.description(document))
+            }
             Some((worst, ratio)) => format!("{name}: {best}, {} ({ratio:.2} times).", worst.description(document)),
             None if at.others == 0 => format!("{name}: {best}."),
             None if at.is_same => format!("{name}: {best}, and no measurable difference elsewhere."),

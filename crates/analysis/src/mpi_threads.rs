@@ -5,7 +5,7 @@ use stats::block_interval::BlockValue;
 use stats::interval::median;
 
 use crate::family::{CaseFamily, CaseFinding, FamilyCase};
-use crate::mpi_figure::{gbs, mpi_figure};
+use crate::mpi_figure::{gbs, headline_figure};
 use crate::passes::Moments;
 
 /// Messages without copies, and with them near and apart.
@@ -52,7 +52,7 @@ pub fn verdict(pair: &MpiPair) -> Vec<String> {
 fn sentence(pair: &MpiPair, bytes: u64, judged: &mut impl Iterator<Item = String>) -> Option<String> {
     let [alone, near, apart] = PATHS.map(|path| ping_pong(pair, path, bytes));
     let apart = apart?;
-    let shown = |case: &MpiCase| mpi_figure(case, "ping-pong");
+    let shown = |case: &MpiCase| headline_figure(case, "ping-pong");
     let rate = |case: &MpiCase| case.gpu_bytes_per_s.map_or_else(|| "-".to_owned(), with_unit);
     let (mut messages, mut copied) = (Vec::new(), Vec::new());
     if let Some(near) = near {

@@ -6,7 +6,7 @@ use report::pieces::{Pieces, Scattered, Way, WorthWay};
 use report::settings::Direction;
 use stats::units::{self, size};
 
-use crate::words;
+use crate::{headline, words};
 
 /// A way that may be slower than the fastest by no more than this, as far as the intervals of both say, is as fast.
 const ALIKE: f64 = 0.03;
@@ -103,7 +103,8 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let of_it: Vec<&WorthWay> =
             pieces.worth.iter().filter(|way| (way.rank, way.direction) == (rank, direction)).collect();
         let last = of_it.len().saturating_sub(1);
-        let ranges: Vec<String> = of_it.iter().enumerate().map(|(at, way)| range(way, at == last && at > 0)).collect();
+        let range = |(at, way): (usize, &&WorthWay)| range(way, at == last && at > 0, half_width(document, way));
+        let ranges: Vec<String> = of_it.iter().enumerate().map(range).collect();
         let place = if document.ranks.len() > 1 { place(document, rank) } else { String::new() };
         format!("{} in pieces, {}{place}: {}.", words::direction(direction), lie(pieces.scattered), ranges.join("; "))
     };
@@ -119,7 +120,15 @@ fn place(document: &Document, rank: u32) -> String {
     format!("{gpu} from PU {}{node}", rank.asked.pu)
 }
 
-fn range(way: &WorthWay, is_rest: bool) -> String {
+/// How well the rates behind a way's gain are known: the widest half of an interval, as a part of the rate.
+fn half_width(document: &Document, way: &WorthWay) -> f64 {
+    let sizes = document.settings.sizes_bytes.iter().filter(|bytes| (way.from_bytes..=way.to_bytes).contains(*bytes));
+    let all = sizes.flat_map(|bytes| rates(document, (way.rank, way.direction, *bytes)));
+    let compared = all.filter(|(other, _)| *other == way.way || *other == Way::Loop);
+    compared.map(|(_, rate)| (rate.high - rate.low) / 2.0 / rate.median).fold(0.0, f64::max)
+}
+
+fn range(way: &WorthWay, is_rest: bool, half_width: f64) -> String {
     let (from, to) = (size(way.from_bytes), size(way.to_bytes));
     let sizes = match way.from_bytes == way.to_bytes {
         _ if is_rest => format!("from {from} on"),
@@ -128,6 +137,10 @@ fn range(way: &WorthWay, is_rest: bool) -> String {
     };
     match (way.way, way.over_loop) {
         (Way::Loop, _) => format!("{sizes} {} does as well as any other way", way_name(Way::Loop)),
+        (way, Some(_)) if !headline::is_known(half_width) => {
+            let by = headline::too_noisy(half_width);
+            format!("{sizes} {} is faster than a copy of each; {by} to say by how much", way_name(way))
+        }
         (way, Some((first, last))) => {
             let (low, high) = (first.min(last), first.max(last));
             let both = if times(low) == times(high) { times(high) } else { units::range(low, high) };

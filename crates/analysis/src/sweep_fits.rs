@@ -15,7 +15,7 @@ use stats::interval::Interval;
 use stats::line_fit::{Contrast, LEAST_SIZES, Line, LineFit, SizeTimes, line_fit, sure_dips};
 use stats::units;
 
-use crate::words;
+use crate::{headline, words};
 
 /// A rate this much below that of both neighbours (as it is expected between them) is a dip, where it is surely below.
 const DIP: f64 = 0.05;
@@ -90,7 +90,13 @@ pub fn verdict(document: &Document) -> Vec<String> {
         let (way, memory) = (words::direction_in(document, fit.direction), words::memory(fit.memory));
         // A latency that may be none (sizes of memory behind a cache) is no figure.
         let line = |latency_ns: f64, interval: &Interval, rate: &str| {
-            let latency = if interval.low > 0.0 { format!("latency {}, ", time(latency_ns)) } else { String::new() };
+            // A wide one may be the line's that does not fit, and no noise.
+            let half_width = interval.relative_half_width(latency_ns);
+            let latency = match headline::is_known(half_width) {
+                true => format!("latency {}, ", time(latency_ns)),
+                false if interval.low > 0.0 => format!("latency not known (± {:.0} %), ", half_width * 100.0),
+                false => String::new(),
+            };
             format!("{latency}{rate}")
         };
         let peak = |sizes: Range<u64>, bytes_per_s: f64| Peak::of(document, fit, sizes, bytes_per_s);
@@ -107,14 +113,17 @@ pub fn verdict(document: &Document) -> Vec<String> {
             _ => line(fit.latency_ns, &fit.latency_interval_ns, &peak(0..u64::MAX, fit.bytes_per_s).words()),
         };
         let from = fit.lines.last().map_or(0, |line| line.from_bytes);
+        let latency_half_width = fit.latency_interval_ns.relative_half_width(fit.latency_ns);
         let half = match peak(from..u64::MAX, fit.bytes_per_s) {
-            Peak::Reached(_) => format!(", half of it from {} on (n½)", size(fit.half_rate_bytes)),
-            Peak::NotReached { .. } => String::new(),
+            Peak::Reached { half_width, .. } if headline::is_known(half_width.max(latency_half_width)) => {
+                format!(", half of it from {} on", size(fit.half_rate_bytes))
+            }
+            _ => String::new(),
         };
         let misfit = misfit(fit).map_or(String::new(), |misfit| format!("; {misfit}"));
         let ends = if fit.misfit > Some(NO_LINE) { ends(document, fit) } else { None };
         let figures = match ends {
-            Some(ends) => format!("{ends}{misfit}"),
+            Some(ends) => ends,
             None => format!("{lines}{half}{misfit}"),
         };
         let dips: Vec<String> = fit
@@ -130,10 +139,10 @@ pub fn verdict(document: &Document) -> Vec<String> {
 
 /// The rate that a line comes to, bytes/s.
 enum Peak {
-    /// A size came to it.
-    Reached(f64),
+    /// A size came to it; half of the interval of the largest size, as a part of its figure.
+    Reached { bytes_per_s: f64, half_width: f64 },
     /// No size did: the line goes on beyond what was measured, and its rate is no figure. What the largest size had.
-    NotReached { bytes: u64, bytes_per_s: f64 },
+    NotReached { bytes: u64, bytes_per_s: f64, half_width: f64 },
 }
 
 impl Peak {
@@ -142,22 +151,28 @@ impl Peak {
         let of_part = || figures(document, fit).into_iter().filter(|size| sizes.contains(&size.bytes));
         let most = of_part().map(|size| size.bytes_per_s).fold(0.0, f64::max);
         match of_part().max_by_key(|size| size.bytes) {
-            Some(largest) if of_line > most * (1.0 + UNREACHED) => {
-                Self::NotReached { bytes: largest.bytes, bytes_per_s: largest.bytes_per_s }
+            Some(SizeFigure { bytes, bytes_per_s, half_width, .. }) if of_line > most * (1.0 + UNREACHED) => {
+                Self::NotReached { bytes, bytes_per_s, half_width }
             }
-            _ => Self::Reached(of_line),
+            largest => {
+                Self::Reached { bytes_per_s: of_line, half_width: largest.map_or(0.0, |largest| largest.half_width) }
+            }
         }
     }
 
     fn words(&self) -> String {
-        let rate = |bytes_per_s: &f64| format!("{} GB/s", three_digits(bytes_per_s / 1e9));
-        match self {
-            Self::Reached(bytes_per_s) => format!("peak {}", rate(bytes_per_s)),
-            Self::NotReached { bytes, bytes_per_s } => {
-                format!("peak not reached ({} at {})", rate(bytes_per_s), units::size(*bytes))
+        match *self {
+            Self::Reached { bytes_per_s, half_width } => format!("peak {}", rate(bytes_per_s, half_width)),
+            Self::NotReached { bytes, bytes_per_s, half_width } => {
+                format!("peak not reached ({} at {})", rate(bytes_per_s, half_width), units::size(bytes))
             }
         }
     }
+}
+
+/// A rate in words, where it is known well enough.
+fn rate(bytes_per_s: f64, half_width: f64) -> String {
+    headline::figure(format!("{} GB/s", three_digits(bytes_per_s / 1e9)), half_width)
 }
 
 /// A size of a fit as measured.
@@ -165,6 +180,8 @@ struct SizeFigure {
     bytes: u64,
     ns: f64,
     bytes_per_s: f64,
+    /// Half of its interval, as a part of the figure.
+    half_width: f64,
 }
 
 /// The sizes of a fit as measured.
@@ -176,15 +193,15 @@ fn figures(document: &Document, fit: &SweepFit) -> Vec<SizeFigure> {
     let figure = |case: &Case| {
         let summary = case.ranks.iter().find(|result| result.rank == fit.rank)?.summary()?;
         let (ns, bytes_per_s) = (summary.median_ns / ways(case), summary.median_bytes_per_s);
-        Some(SizeFigure { bytes: case.bytes, ns, bytes_per_s })
+        Some(SizeFigure { bytes: case.bytes, ns, bytes_per_s, half_width: headline::of_summary(summary) })
     };
     cases.filter_map(figure).collect()
 }
 
-/// That a size is so far off the lines that their figures are to be read with care; `None` where none is.
+/// That a size is so far off the fit that their figures are to be read with care; `None` where none is.
 pub fn misfit(fit: &SweepFit) -> Option<String> {
     let off = fit.misfit.filter(|off| *off > MISFIT)?;
-    Some(format!("no straight line: a size is {:.0} % off", off * 100.0))
+    Some(format!("a rough fit: a size is {:.0} % off it", off * 100.0))
 }
 
 /// `4 B in 29.1 ns, 1 GiB at 20.3 GB/s`: the smallest and the largest size of a fit, as measured.
@@ -193,7 +210,8 @@ fn ends(document: &Document, fit: &SweepFit) -> Option<String> {
     let smallest = figures.iter().min_by_key(|size| size.bytes)?;
     let largest = figures.iter().max_by_key(|size| size.bytes)?;
     let [small, large] = [smallest.bytes, largest.bytes].map(units::size);
-    Some(format!("{small} in {}, {large} at {} GB/s", time(smallest.ns), three_digits(largest.bytes_per_s / 1e9)))
+    let least = headline::figure(time(smallest.ns), smallest.half_width);
+    Some(format!("{small} in {least}, {large} at {}", rate(largest.bytes_per_s, largest.half_width)))
 }
 
 /// `2.05 µs`: what a fit is known to.

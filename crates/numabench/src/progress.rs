@@ -10,6 +10,11 @@ use pingpong::RunState;
 use stats::units::counted;
 use trial::session::TrialObserver;
 
+use crate::terminal;
+
+/// What a run does before its first pass: a driver may take seconds for it.
+const BEGINS: &str = "opening devices, allocating memory";
+
 /// The line.
 pub struct Progress {
     bar: ProgressBar,
@@ -17,13 +22,16 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A line, empty yet.
+    /// A line that says that the run begins.
     pub fn new(quiet: bool) -> Self {
         // No steady tick: indicatif would then redraw from a thread of its own while ranks measure.
-        let bar = ProgressBar::with_draw_target(Some(0), target(quiet));
+        let bar = ProgressBar::with_draw_target(Some(1), target(quiet));
         if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
+        bar.set_message(BEGINS);
+        bar.tick();
+        terminal::hold_line(!bar.is_hidden());
         Self { bar, left: RefCell::default() }
     }
 
@@ -48,6 +56,7 @@ impl Progress {
     /// Takes the line away.
     pub fn clear(&self) {
         self.bar.finish_and_clear();
+        terminal::hold_line(false);
     }
 }
 

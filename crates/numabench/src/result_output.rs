@@ -57,9 +57,9 @@ pub fn origin() -> Origin {
 }
 
 impl<'a> Output<'a> {
-    /// That of a command whose table is always whole, and whose figures nobody has published.
-    pub fn whole(json: Option<&'a Path>, quiet: bool, color: ColorChoice) -> Self {
-        Self { json, quiet, extent: Extent::Full, color, reference: &[] }
+    /// That of a command whose figures nobody has published.
+    pub fn plain(json: Option<&'a Path>, extent: Extent, quiet: bool, color: ColorChoice) -> Self {
+        Self { json, quiet, extent, color, reference: &[] }
     }
 
     /// Opens the file that the document goes to, where it goes to one.
@@ -87,7 +87,8 @@ impl<'a> Output<'a> {
         } else {
             let (width, color) = (terminal::width(), terminal::color(self.color));
             let saved_to = saved_to.map(|path| path.display().to_string());
-            let style = Style { width, color, quiet: self.quiet, saved_to, screen: terminal::screen() };
+            let screen = (self.extent == Extent::Screen).then(terminal::screen);
+            let style = Style { width, color, quiet: self.quiet, saved_to, screen };
             terminal::print(draw(&document, &style).as_bytes())
         };
         fault.map_or(Ok(()), Err).and(printed).map(|()| exit)

@@ -1,6 +1,7 @@
 //! Where text goes: results to standard output, everything else to standard error; how wide, and whether coloured.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use render::terminal::SCREEN;
 use report::sink::rescue_bytes;
@@ -13,6 +14,11 @@ use crate::version;
 
 /// Columns when nobody says how many there are.
 const WIDTH: usize = 100;
+
+/// What stands before the rest of a message that is longer than a line.
+const CONTINUED: &str = "  ";
+/// Words are not squeezed into less than this.
+const NARROWEST: usize = 30;
 
 /// The lines of the command itself and of the next prompt.
 const PROMPT: usize = 2;
@@ -42,10 +48,43 @@ pub fn print_document(bytes: &[u8]) -> Result<(), Fault> {
     })
 }
 
+/// Whether a line of progress stands on the terminal of standard error.
+static LINE_IS_HELD: AtomicBool = AtomicBool::new(false);
+
+/// A line of progress stands on the terminal of standard error from now on, or does no more.
+pub fn hold_line(is_held: bool) {
+    LINE_IS_HELD.store(is_held, Ordering::Relaxed);
+}
+
 /// Says something on standard error, as [`shown`]. There is nobody to tell when that fails.
 pub fn say(text: &str) {
+    let text = wrapped_for_errors(&format!("numabench: {}\n", shown(text)));
+    // A line of progress is taken away before, and is drawn anew below when the run goes on.
+    let text = if LINE_IS_HELD.load(Ordering::Relaxed) { format!("\r\x1b[K{text}") } else { text };
     // In one write: a launcher mixes what several processes say.
-    drop(io::stderr().lock().write_all(format!("numabench: {}\n", shown(text)).as_bytes()));
+    drop(io::stderr().lock().write_all(text.as_bytes()));
+}
+
+/// The text as wide as the terminal that standard error goes to; as it is where that is a file or a pipe.
+pub fn wrapped_for_errors(text: &str) -> String {
+    error_width().map_or_else(|| text.to_owned(), |width| wrapped(text, width))
+}
+
+/// The columns of the terminal that standard error goes to; `None` where it goes to a file or a pipe, whose lines stay whole.
+fn error_width() -> Option<usize> {
+    let errors = io::stderr();
+    let size = terminal_size::terminal_size_of(&errors).filter(|_| errors.is_terminal());
+    size.map(|(width, _)| usize::from(width.0))
+}
+
+/// The text with its long lines broken between words. Indented lines are rows of a table or lines to paste, and stay as they are.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let room = width.saturating_sub(CONTINUED.len()).max(NARROWEST);
+    let one = |line: &str| match line.starts_with(CONTINUED) || line.chars().count() <= width {
+        true => line.to_owned(),
+        false => printable::broken(line, room).join(&format!("\n{CONTINUED}")),
+    };
+    text.split('\n').map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// A message as a terminal may have it: arguments, file names and documents are others' text, which may steer a terminal, or be longer than any screen.
@@ -130,6 +169,16 @@ pub fn is_terminal() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_message_is_broken_between_words_and_what_is_to_be_pasted_is_not() {
+        let text = format!("numabench: error: {}\n  srun {}\n", "six of them ".repeat(8), "--option ".repeat(12));
+        let wrapped = wrapped(&text, 60);
+        let (message, pasted): (Vec<&str>, Vec<&str>) = wrapped.lines().partition(|line| !line.contains("srun"));
+        assert!(message.len() == 2 && message.iter().all(|line| line.chars().count() <= 60), "{wrapped}");
+        assert!(message[1].starts_with("  six") || message[1].starts_with("  of") || message[1].starts_with("  them"));
+        assert_eq!(pasted[0].chars().count(), "  srun ".len() + "--option ".len() * 12, "{wrapped}");
+    }
 
     #[test]
     fn a_message_steers_no_terminal_and_is_no_longer_than_a_screen() {

@@ -86,6 +86,31 @@ fn turns_or_hides(c: char) -> bool {
         | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// The text in lines of this width, as many words in each as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
+pub fn broken(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (word, glued) in text.split_whitespace().flat_map(|word| pieces(word, room)) {
+        let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
+        match lines.last_mut() {
+            Some(line) if used == 0 => line.push_str(word),
+            Some(line) if glued && used + longer <= room => line.push_str(word),
+            Some(line) if !glued && used + 1 + longer <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The word, or the items of a list that is longer than a line, and whether it goes on without a space.
+fn pieces(word: &str, room: usize) -> impl Iterator<Item = (&str, bool)> {
+    let whole = (word.chars().count() <= room).then_some((word, false));
+    let items = word.split_inclusive(',').enumerate().map(|(index, item)| (item, index > 0));
+    items.take(if whole.is_some() { 0 } else { usize::MAX }).chain(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use.
+//! What a trial comes to, in four lines: which variant, by how much, how sure, and the line to use; no line while nothing is decided.
 //!
 //! A variant is said to be faster or slower as far as the runs show it: that it differs, and that the difference matters, are two things. The best variant is the one with the best ratio among those that are better than the baseline. Others whose interval reaches its ratio may be as good, which is
 //! said. Where none is better, the baseline stays: a placement that gains nothing is one thing less to maintain.
@@ -45,17 +45,20 @@ pub fn answer(
     let undecided: Vec<usize> =
         (0..comparisons.len()).filter(|at| comparisons[*at].verdict == TrialVerdict::Undecided).collect();
     let best = leader.map_or(0, |at| at + 1);
-    let lines = vec![
+    let mut lines = vec![
         which(variants, metric, leader, &undecided, comparisons, equivalence),
         how_much(variants, metric, comparisons, leader),
         how_sure(variants, comparisons, leader, &as_good, &undecided, equivalence, stop),
-        format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())),
     ];
+    // While nothing is decided no line is better than another.
+    if leader.is_some() || undecided.is_empty() {
+        lines.push(format!("Use: {}", variants.get(best).map_or("", |variant| variant.line.as_str())));
+    }
     TrialAnswer { best, as_good, is_decided: undecided.is_empty() && !comparisons.is_empty(), lines }
 }
 
 /// The answer where starting the program is more than a quarter of its run: a run takes `run_s`, and the longest start `start_s`.
-pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> TrialAnswer {
+pub fn too_short(run_s: f64, start_s: f64) -> TrialAnswer {
     let lines = vec![
         "Not decided: this program is too short for its placement to be told from its start.".to_owned(),
         format!(
@@ -67,7 +70,6 @@ pub fn too_short(variants: &[TrialVariant], run_s: f64, start_s: f64) -> TrialAn
             "How sure: give the program more work, {:.0} ms or more, or a --metric of its own that leaves the start out.",
             start_s * 4e3
         ),
-        format!("Use: {}", variants.first().map_or("", |variant| variant.line.as_str())),
     ];
     TrialAnswer { best: 0, as_good: Vec::new(), is_decided: false, lines }
 }
@@ -338,12 +340,11 @@ mod tests {
         let by_start = TrialComparison { starting_decides: true, ..found(1.08, 0.02, TrialVerdict::Undecided) };
         let of_it = answer_to(&[by_start, found(1.0, 0.01, TrialVerdict::Same)], TrialStop::Decided);
         insta::assert_snapshot!("starting_decides", of_it.lines[2]);
-        let short = too_short(&variants(), 0.0012, 0.0011);
+        let short = too_short(0.0012, 0.0011);
         insta::assert_snapshot!(short.lines.join("\n"), @"
         Not decided: this program is too short for its placement to be told from its start.
         By how much: nothing was compared. A run takes 1.200 ms, and starting a program that does nothing takes 1.100 ms.
         How sure: give the program more work, 4 ms or more, or a --metric of its own that leaves the start out.
-        Use: run baseline
         ");
         assert!(!short.is_decided);
     }

@@ -49,12 +49,11 @@ impl TrialFacts<'_> {
 
     /// What the runs come to by the metric that decides.
     pub fn answer(&self, runs: &[TrialRun], comparisons: &[TrialComparison], stop: Option<TrialStop>) -> TrialAnswer {
-        let described = self.trial.variants();
         if let Some((run_s, start_s)) = self.too_short(runs) {
-            return answer::too_short(&described, run_s, start_s);
+            return answer::too_short(run_s, start_s);
         }
         answer::answer(
-            &described,
+            &self.trial.variants(),
             &self.trial.metrics[0].described,
             comparisons,
             self.trial.plan.rule.equivalence,

@@ -8,7 +8,8 @@ use stats::grouping::{GroupingFinding, LEAST_BLOCKS, LEAST_ITEMS};
 use stats::units;
 
 use super::{ONE_OF_EACH, Table};
-use crate::matrix_analysis::MatrixFigures;
+use crate::headline;
+use crate::matrix_analysis::{CellFigure, MatrixFigures};
 use crate::words::capital;
 
 /// The sentences, the answer first; none for a document without such figures.
@@ -21,7 +22,18 @@ pub fn verdict(document: &Document) -> Vec<String> {
     if has(&[Compares::Cores]) {
         said.extend(of_cores(document));
     }
+    said.extend(too_noisy(document));
     said
+}
+
+/// How many of the figures are not known well enough, which no range here has.
+fn too_noisy(document: &Document) -> Option<String> {
+    let compared = [Compares::Beside, Compares::LeaveOneOut, Compares::Cores];
+    let cells: Vec<CellFigure> =
+        compared.into_iter().flat_map(|compares| tables(document, compares)).flat_map(|table| table.cells()).collect();
+    let noisy = cells.iter().filter(|cell| !cell.is_known());
+    let widest = noisy.clone().map(CellFigure::half_width).reduce(f64::max)?;
+    Some(format!("{} of {} figures are {} and left out.", noisy.count(), cells.len(), headline::too_noisy(widest)))
 }
 
 fn of_gpus(document: &Document) -> Vec<String> {
@@ -178,7 +190,7 @@ fn cells<'a>(
         let has = |item: usize| table.id(item).is_some_and(|id| set.contains(id));
         let mine = (0..items).filter(|item| has(*item)).flat_map(|i| (0..items).map(move |j| (i, j)));
         let mine: Vec<(usize, usize)> = mine.filter(|(i, j)| wanted(*i, *j, has(*j))).collect();
-        mine.into_iter().filter_map(|(i, j)| Some(table.cell(i, j)?.median)).collect::<Vec<_>>()
+        mine.into_iter().filter_map(|(i, j)| table.known(i, j)).collect::<Vec<_>>()
     })
 }
 
@@ -194,14 +206,14 @@ fn alone(document: &Document, set: &IdSet) -> Option<String> {
 fn together(document: &Document, set: &IdSet) -> Option<String> {
     let table = tables(document, Compares::Together).next()?;
     let row = table.matrix.rows.iter().position(|row| row.name == name(set))?;
-    between((0..table.matrix.columns.len()).filter_map(|column| Some(table.cell(row, column)?.median)), gigabytes)
+    between((0..table.matrix.columns.len()).filter_map(|column| table.known(row, column)), gigabytes)
 }
 
 /// What part of its rate alone each keeps beside another, or how the rate without one compares with that of all at once.
 fn range(document: &Document, compares: Compares) -> Option<String> {
     let table = tables(document, compares).next()?;
     let items = table.matrix.rows.len();
-    let of = |i: usize, j: usize| Some(table.cell(i, j)?.median / table.cell(i, i)?.median);
+    let of = |i: usize, j: usize| Some(table.known(i, j)? / table.known(i, i)?);
     let all: Option<Vec<f64>> = (0..items)
         .flat_map(|i| (0..items).filter(move |j| *j != i).map(move |j| (i, j)))
         .map(|(i, j)| of(i, j))
@@ -215,7 +227,7 @@ fn of_cores(document: &Document) -> Vec<String> {
     let items = table.matrix.rows.len();
     let cells: Vec<((usize, usize), f64)> = (0..items)
         .flat_map(|i| (0..i).map(move |j| (i, j)))
-        .filter_map(|(i, j)| Some(((i, j), table.cell(i, j)?.median)))
+        .filter_map(|(i, j)| Some(((i, j), table.known(i, j)?)))
         .collect();
     let medians = || cells.iter().map(|(_, median)| *median);
     let Some(all) = between(medians(), units::range) else { return vec!["Cores: no figure was measured.".to_owned()] };

@@ -14,7 +14,7 @@ use stats::interval::range;
 
 use super::finding::{Rival, compared};
 use super::load::SHARED;
-use super::words::{show_range, way};
+use super::words::{Estimate, show_all, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::CaseFinding;
 
@@ -133,9 +133,9 @@ fn alone(document: &Document, matrix: &Matrix, plane: &Plane, row: usize, column
 }
 
 fn sentence(matrix: &Matrix, plane: &Plane, rows: &[AtOnce]) -> Option<String> {
-    let (least, most) = range(rows.iter().map(AtOnce::sum))?;
+    rows.first()?;
     let (title, size, way) = (&matrix.title, stats::units::size(plane.bytes), way(plane.direction));
-    let sums = show_range(plane, least, most);
+    let sums = show_all(plane, rows.iter().map(|row| Estimate::sum_of(row.0.iter().map(|pair| &pair.at_once))));
     // `to`, as in `to GPU 3`.
     let word = matrix.rows.first().and_then(|row| row.name.split(' ').next()).unwrap_or("of");
     let kept = kept(rows).map_or_else(String::new, |kept| format!("; {kept}"));

@@ -10,6 +10,7 @@ use super::finding::{Rival, compared};
 use super::words::{show, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseComparison, CaseFinding};
+use crate::headline;
 use crate::words::count;
 
 /// Together less than this part of what they get alone: they share something.
@@ -87,6 +88,8 @@ struct AtOnce<'a> {
     ranks: usize,
     sum: f64,
     alone: f64,
+    /// How well these are known: the widest half of an interval, as a part of the figure.
+    half_width: f64,
     /// How many of its ranks lose for certain.
     losers: usize,
     /// How many surely keep what they get alone.
@@ -97,11 +100,21 @@ struct AtOnce<'a> {
 impl<'a> AtOnce<'a> {
     /// The row with the figures of its ranks, by column.
     fn of(row: &'a MatrixRow, figures: &[RankAtOnce<'a>]) -> Self {
-        let mut found = AtOnce { row, ranks: 0, sum: 0.0, alone: 0.0, losers: 0, keepers: 0, worst: ("", f64::MAX) };
+        let mut found = AtOnce {
+            row,
+            ranks: 0,
+            sum: 0.0,
+            alone: 0.0,
+            half_width: 0.0,
+            losers: 0,
+            keepers: 0,
+            worst: ("", f64::MAX),
+        };
         for RankAtOnce { column, together, alone, loses, keeps } in figures {
             found.ranks += 1;
             found.sum += together.median;
             found.alone += alone.median;
+            found.half_width = found.half_width.max(together.half_width()).max(alone.half_width());
             let part = together.median / alone.median;
             found.losers += usize::from(*loses);
             found.keepers += usize::from(*keeps);
@@ -178,22 +191,25 @@ fn together(plane: &Plane, rows: &[AtOnce]) -> Vec<String> {
         }];
     };
     let rate = |sum: f64| format!("{:.1} GB/s", sum / 1e9);
-    let mut said = vec![format!(
-        "{direction}: {} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, {} keeps {:.0} % of its bandwidth alone.",
-        all.row.name,
-        rate(all.sum),
-        all.sum / all.alone * 100.0,
-        rate(all.sum / all.ranks as f64),
-        all.worst.0,
-        all.worst.1 * 100.0
-    )];
+    let name = &all.row.name;
+    let mut said = vec![match headline::is_known(all.half_width) {
+        true => format!(
+            "{direction}: {name} get {} together, {:.0} % of their bandwidth alone; a fair share is {} each, {} keeps {:.0} % of its bandwidth alone.",
+            rate(all.sum),
+            all.sum / all.alone * 100.0,
+            rate(all.sum / all.ranks as f64),
+            all.worst.0,
+            all.worst.1 * 100.0
+        ),
+        false => format!("{direction}: what {name} get together is {}.", headline::too_noisy(all.half_width)),
+    }];
     let unknown = || "the platform does not say what they share".to_owned();
     let what = first.row.note.clone().unwrap_or_else(unknown);
+    let figures = format!("{} together and {} alone", rate(first.sum), rate(first.alone));
     said.push(format!(
-        "{direction}: the smallest set that loses is {}, {} together and {} alone; {what}.",
+        "{direction}: the smallest set that loses is {}, {}; {what}.",
         first.row.name,
-        rate(first.sum),
-        rate(first.alone)
+        headline::figure(figures, first.half_width)
     ));
     said
 }
@@ -217,11 +233,14 @@ fn beside(document: &Document, matrix: &Matrix, plane: &Plane, found: &Found) ->
             if found.loses(plane, r, c) && worst.as_ref().is_none_or(|(most, _)| part < *most) {
                 let (now, then) = (show(plane, &here), show(plane, &alone));
                 let (row, base) = (&row.name, &matrix.rows[base].name);
-                let percent = part * 100.0;
-                worst = Some((
-                    part,
-                    format!("{direction}, {}: {now} {row}, {percent:.0} % of the {then} {base}.", column.name),
-                ));
+                let (percent, half_width) = (part * 100.0, here.half_width().max(alone.half_width()));
+                let loss = match headline::is_known(half_width) {
+                    true => format!("{now} {row}, {percent:.0} % of the {then} {base}"),
+                    false => {
+                        format!("less {row} than {base}; {} to say how much", headline::too_noisy(half_width))
+                    }
+                };
+                worst = Some((part, format!("{direction}, {}: {loss}.", column.name)));
             }
         }
         match worst {

@@ -8,7 +8,7 @@ use report::Document;
 use report::matrix::Matrix;
 
 use super::finding::family;
-use super::words::{show, show_range, way};
+use super::words::{Estimate, show_all, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};
 use crate::words::by;
@@ -93,12 +93,9 @@ fn sentence(compared: &Compared, behind: &[bool]) -> Option<String> {
         true => best.1.median / pair.1.median,
         false => pair.1.median / best.1.median,
     };
-    // From the lower number to the higher one.
-    let [low, high] = if plane.is_time() { [best, worst] } else { [worst, best] };
-    let figures = match part(worst) > ALIKE {
-        true => show(plane, &best.1),
-        false => show_range(plane, low.1.median, high.1.median),
-    };
+    // Of pairs that are alike the best one's figure is that of all.
+    let shown = if part(worst) > ALIKE { &pairs[..1] } else { &pairs[..] };
+    let figures = show_all(plane, shown.iter().map(|(_, cell)| Estimate::of(cell)));
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     let seem: Vec<(&Named, &bool)> = pairs.iter().zip(behind).filter(|(pair, _)| part(pair) < LESS).collect();
     let less: Vec<&Named> = seem.iter().filter(|(_, surely)| **surely).map(|(pair, _)| *pair).collect();

@@ -5,6 +5,8 @@
 //! best of equal places, and a comparison with the best alone would find some of them worse. 1 % is no difference. Only what is certain is called faster; that
 //! places are alike, or that the topology is right, is said only where it is certain too.
 
+use std::cmp::Ordering;
+
 use report::Document;
 use report::matrix::{Compares, Matrix, MatrixColumn};
 use report::settings::Direction;
@@ -16,9 +18,10 @@ use super::all_at_once;
 use super::finding::family;
 use super::load;
 use super::pairs;
-use super::words::{show, show_range, together, way};
+use super::words::{Estimate, show, show_all, together, way};
 use super::{CellFigure, MatrixFigures, Plane};
 use crate::family::{CaseFinding, ComparedSet};
+use crate::headline;
 use crate::words::capital;
 
 /// What is added where a matrix has one place only.
@@ -57,6 +60,11 @@ impl Standing<'_> {
         worse.max_by(|a, b| a.ratio.total_cmp(&b.ratio))
     }
 
+    /// How well it is known how this place compares with the best: the wider one of both intervals.
+    fn half_width(&self, place: &Place) -> f64 {
+        self.best.cell.half_width().max(place.cell.half_width())
+    }
+
     fn places(&self) -> impl Iterator<Item = &Place<'_>> {
         std::iter::once(&self.best).chain(&self.others)
     }
@@ -93,6 +101,12 @@ fn by_kernel(document: &Document, matrix: &Matrix, mut said: Vec<String>) -> Vec
     said
 }
 
+/// By how much worse a place is than the best, those after all others of which that is known.
+fn by_ratio(one: &(&&Standing, &Place), other: &(&&Standing, &Place)) -> Ordering {
+    let is_known = |(at, place): &(&&Standing, &Place)| headline::is_known(at.half_width(place));
+    is_known(one).cmp(&is_known(other)).then(one.1.ratio.total_cmp(&other.1.ratio))
+}
+
 fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String> {
     let by_rows = matrix.compares == Compares::Rows;
     let flags = all.iter().any(|at| at.plane.direction == Direction::CoreToGpu);
@@ -102,8 +116,7 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
         _ => "which memory a core uses",
     };
     let mut said = Vec::new();
-    let Some(most) = all.iter().filter_map(|at| Some((at, at.worst()?))).max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio))
-    else {
+    let Some(most) = all.iter().filter_map(|at| Some((at, at.worst()?))).max_by(by_ratio) else {
         let undecided: usize = all.iter().map(|at| at.undecided).sum();
         said.push(match (all.is_empty(), undecided) {
             (true, _) => only(document, matrix),
@@ -117,16 +130,16 @@ fn places(document: &Document, matrix: &Matrix, all: &[&Standing]) -> Vec<String
         }
         return said;
     };
-    let ratio = most.1.ratio;
     let (subject, direction) = (most.0.subject, way(most.0.plane.direction));
-    said.push(format!("{} matters: up to {} ({subject}, {direction}).", capital(what), times(ratio)));
+    let ratio = headline::figure(format!("up to {}", times(most.1.ratio)), most.0.half_width(most.1));
+    said.push(format!("{} matters: {ratio} ({subject}, {direction}).", capital(what)));
     for subject in distinct(all.iter().map(|at| at.subject)) {
         let of = || all.iter().filter(|at| at.subject == subject);
         // Of the rates and of the times the plane that shows most.
         let mut told = false;
         for time in [false, true] {
             let shown = of().filter(|at| at.plane.is_time() == time).filter_map(|at| Some((at, at.worst()?)));
-            if let Some((at, worst)) = shown.max_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+            if let Some((at, worst)) = shown.max_by(by_ratio) {
                 said.push(sentence(at, worst));
                 told = true;
             }
@@ -153,12 +166,10 @@ fn only(document: &Document, matrix: &Matrix) -> String {
                 Some((column.name.clone(), matrix.cell(document, &plane, r, c)?.ok()?))
             };
             let cells: Vec<(String, CellFigure)> = matrix.columns.iter().enumerate().filter_map(cell).collect();
-            let by = |a: &&(String, CellFigure), b: &&(String, CellFigure)| a.1.median.total_cmp(&b.1.median);
-            let (Some(least), Some(most)) = (cells.iter().min_by(by), cells.iter().max_by(by)) else { continue };
-            let figure = match cells.len() {
-                1 => show(&plane, &most.1),
-                _ => show_range(&plane, least.1.median, most.1.median),
-            };
+            if cells.is_empty() {
+                continue;
+            }
+            let figure = show_all(&plane, cells.iter().map(|(_, cell)| Estimate::of(cell)));
             let columns: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
             figures.push(lone(&plane, &row.name, &columns, &figure));
         }
@@ -187,11 +198,16 @@ fn lone(plane: &Plane, row: &str, columns: &[&str], figure: &str) -> String {
 /// `GPU 2: node 1 is 4.6x node 0 (H2D, 411.6 against 88.6 GB/s).`
 fn sentence(at: &Standing, worst: &Place) -> String {
     let Place { name, ratio, .. } = worst;
+    let half_width = at.half_width(worst);
     let (best, worst) = (show(&at.plane, at.best.cell), show(&at.plane, worst.cell));
     let like: Vec<&str> =
         at.others.iter().filter(|other| other.finding == CaseFinding::Same).map(|other| other.name).collect();
     let also = if like.is_empty() { String::new() } else { format!(" and {}", like.join(", ")) };
     let direction = way(at.plane.direction);
+    if !headline::is_known(half_width) {
+        let (subject, best, by) = (at.subject, at.best.name, headline::too_noisy(half_width));
+        return format!("{subject}: {best}{also} is faster than {name} ({direction}); {by} to say by how much.");
+    }
     if at.plane.is_time() {
         let what = if at.plane.direction == Direction::CoreToGpu { "a flag round trip" } else { "a load" };
         return format!(

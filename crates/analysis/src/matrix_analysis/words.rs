@@ -1,19 +1,67 @@
 //! How a matrix's sentences say figures and directions.
 
 use report::settings::Direction;
+use stats::interval::range;
 use stats::{IdSet, units};
 
 use super::{CellFigure, Plane};
-use crate::words;
+use crate::{headline, words};
+
+/// A value, and half of its interval as a part of it, where it has one.
+#[derive(Clone, Copy)]
+pub(super) struct Estimate {
+    value: f64,
+    half_width: Option<f64>,
+}
+
+impl Estimate {
+    /// A cell's.
+    pub(super) fn of(cell: &CellFigure) -> Self {
+        Self { value: cell.median, half_width: cell.interval.map(|_| cell.half_width()) }
+    }
+
+    /// The sum of cells, known as badly as the worst of them.
+    pub(super) fn sum_of<'c>(cells: impl Iterator<Item = &'c CellFigure>) -> Self {
+        let add = |sum: Self, cell: &CellFigure| {
+            let half_width = sum.half_width.into_iter().chain(cell.interval.map(|_| cell.half_width()));
+            Self { value: sum.value + cell.median, half_width: half_width.reduce(f64::max) }
+        };
+        cells.fold(Self { value: 0.0, half_width: None }, add)
+    }
+
+    fn is_known(&self) -> bool {
+        self.half_width.is_none_or(headline::is_known)
+    }
+}
 
 /// A figure with its unit, with as many digits as its interval carries.
 pub(super) fn show(plane: &Plane, cell: &CellFigure) -> String {
-    let half_width = cell.interval.as_ref().map(|interval| interval.relative_half_width(cell.median) * cell.median);
-    show_value(plane, cell.median, half_width)
+    show_estimate(plane, &Estimate::of(cell))
 }
 
-/// The same of a value with half of its interval, where that is known.
-pub(super) fn show_value(plane: &Plane, value: f64, half_width: Option<f64>) -> String {
+/// The same of a value that is no cell's alone.
+pub(super) fn show_estimate(plane: &Plane, estimate: &Estimate) -> String {
+    let half = estimate.half_width.map(|half| half * estimate.value);
+    headline::figure(value_in_words(plane, estimate.value, half), estimate.half_width.unwrap_or(0.0))
+}
+
+/// Values as one: the range of those that are known, and how many are not.
+pub(super) fn show_all(plane: &Plane, all: impl IntoIterator<Item = Estimate>) -> String {
+    let (known, noisy): (Vec<Estimate>, Vec<Estimate>) = all.into_iter().partition(Estimate::is_known);
+    let widest = noisy.iter().filter_map(|one| one.half_width).fold(0.0, f64::max);
+    let words = match (&known[..], range(known.iter().map(|one| one.value))) {
+        ([only], _) => show_estimate(plane, only),
+        (_, Some((low, high))) => show_range(plane, low, high),
+        (_, None) => return headline::too_noisy(widest),
+    };
+    match noisy.len() {
+        0 => words,
+        some => format!("{words} ({some} more {})", headline::too_noisy(widest)),
+    }
+}
+
+/// A value with half of its interval, where that is known.
+fn value_in_words(plane: &Plane, value: f64, half_width: Option<f64>) -> String {
     match plane.is_time() {
         true if value >= 1000.0 => units::duration_carried(value, half_width),
         true => format!("{} ns", units::carried(value, half_width, 1)),
@@ -26,7 +74,7 @@ pub(super) fn show_value(plane: &Plane, value: f64, half_width: Option<f64>) -> 
 }
 
 /// From a lower figure to a higher one, with the unit.
-pub(super) fn show_range(plane: &Plane, low: f64, high: f64) -> String {
+fn show_range(plane: &Plane, low: f64, high: f64) -> String {
     if plane.is_time() { units::duration_range(low, high) } else { units::rate_range(low, high) }
 }
 

@@ -100,7 +100,8 @@ pub fn build(facts: &ExperimentFacts, state: &RunState, exit: Option<Exit>) -> D
         document.verdict.extend(analysis::groups::verdict(&document));
         document.verdict.extend(analysis::cached::sentence(&document));
         document.verdict.extend(analysis::throttling::sentences(&document));
-        let said = with_own_time(command, std::mem::take(&mut document.verdict));
+        let said = analysis::headline::with_advice(std::mem::take(&mut document.verdict));
+        let said = with_own_time(command, said);
         document.verdict = analysis::unfinished::with_ending(&document, said);
     }
     document
@@ -271,10 +272,10 @@ pub fn declared_nodes(topology: &Topology, found: &FoundPlatform, target: Target
     }
 }
 
-/// Sentences advise a longer `--max-time`; a suite's time is all of its `--within`.
+/// Sentences advise a longer `--max-time`; the time of a suite and of `topo --measure` is all of their `--within`.
 fn with_own_time(command: &str, said: Vec<String>) -> Vec<String> {
     match command {
-        "suite" => said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect(),
+        "suite" | "topo" => said.into_iter().map(|sentence| sentence.replace("--max-time", "--within")).collect(),
         _ => said,
     }
 }

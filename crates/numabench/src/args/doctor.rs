@@ -15,6 +15,9 @@ pub struct Doctor {
     /// with one task a node the first one then shows all nodes
     #[arg(long, value_name = "FILE|-|DIR/", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    #[arg(long)]
+    pub full: bool,
     /// Only the findings and the unknown settings, without the reasons
     #[arg(short, long)]
     pub quiet: bool,

@@ -56,6 +56,9 @@ pub struct Laplace {
     /// Print the result document instead of the table, or write it to FILE (rewritten between passes) beside it
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    #[arg(long, help_heading = "Output")]
+    pub full: bool,
     /// Only the verdict, the figures and the problems
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

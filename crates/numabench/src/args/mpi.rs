@@ -77,6 +77,9 @@ pub struct Mpi {
     /// Print the document instead of the table, or write it to FILE beside it
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    #[arg(long, help_heading = "Output")]
+    pub full: bool,
     /// Print the answer alone
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,

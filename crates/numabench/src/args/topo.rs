@@ -11,7 +11,7 @@ use stats::PciAddress;
 use stats::pci_address::PciAddressError;
 
 use super::words::{BACKENDS, one_of};
-use super::{duration, whole};
+use super::{ColorChoice, duration, whole};
 
 /// `numabench topo`.
 #[derive(Debug, clap::Args)]
@@ -59,6 +59,9 @@ pub struct Topo {
     /// Print the whole model as JSON, all that any view shows (with --measure the result document) instead of the table, or write it to FILE beside it
     #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// Whether headings are coloured, and of --measure the table
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto)]
+    pub color: ColorChoice,
 
     /// Measure which GPUs and which cores belong together: GPUs by the bandwidth that they lose when they copy at once, cores by their
     /// core-to-core latency; =gpus or =cores measures one of the two

@@ -82,6 +82,9 @@ pub struct Trial {
     /// The folder for the output of runs that do not count; made when there is one
     #[arg(long, value_name = "FOLDER", default_value = "numabench-trial", help_heading = "Output")]
     pub keep: PathBuf,
+    /// Print everything. By default so where no terminal is (a log keeps all), and on a terminal what a screen holds
+    #[arg(long, help_heading = "Output")]
+    pub full: bool,
     /// Only the answer, without plan and table
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,

@@ -86,6 +86,46 @@ fn printed(path: &Path) -> Result<String, Fault> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The table as standard output has it: whole in a file or a pipe.
+fn shown(table: &str, fix: &[String]) -> String {
+    match terminal::is_terminal() {
+        true => on_screen(table, fix, terminal::width(), terminal::screen()),
+        false => table.to_owned(),
+    }
+}
+
+/// The table on a screen: no line is wider than it, but for those to paste; notes that have no room are counted, and an answer that has scrolled away stands once more
+/// at the end.
+fn on_screen(table: &str, fix: &[String], width: usize, screen: usize) -> String {
+    let is_pasted = |line: &str| line.starts_with("fix:") || fix.iter().any(|fix| fix.contains(line));
+    let one = |line: &str| if is_pasted(line) { line.to_owned() } else { terminal::wrapped(line, width) };
+    let height = |text: &str| text.lines().count();
+    let is_note = |text: &&String| text.starts_with("note: ");
+    let all: Vec<String> = table.lines().map(one).collect();
+
+    let needed: usize = all.iter().filter(|text| !is_note(text)).map(|text| height(text)).sum();
+    let notes: usize = all.iter().filter(is_note).map(|text| height(text)).sum();
+    // A line says how many there are more.
+    let mut room = screen.saturating_sub(needed + usize::from(needed + notes > screen));
+    let mut left_out = 0;
+    let mut text = String::new();
+    for part in &all {
+        if is_note(&part) && height(part) > room {
+            (room, left_out) = (0, left_out + 1);
+            continue;
+        }
+        room = room.saturating_sub(if is_note(&part) { height(part) } else { 0 });
+        text.push_str(&format!("{part}\n"));
+    }
+    if left_out > 0 {
+        text.push_str(&format!("{}: numabench check … | less has all\n", stats::units::counted(left_out, "more note")));
+    }
+    if height(&text) > screen {
+        text.push_str(&format!("Answer: {}\n", all.first().map_or("", |answer| answer)));
+    }
+    text
+}
+
 /// Shows the node, and says what its placement is as an exit code.
 fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     let json = || node.json().map_err(|error| Fault::new(Exit::NoResult, error));
@@ -93,7 +133,8 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
     if let Some(sink) = output_file::of_document(args.json.as_deref())? {
         sink.write(&json()?).map_err(|error| Fault::new(Exit::NoResult, error))?;
     }
-    let bytes = if printed { json()? } else { node.table(args.threads, args.nic).into_bytes() };
+    let table = || shown(&node.table(args.threads, args.nic), node.fix()).into_bytes();
+    let bytes = if printed { json()? } else { table() };
     // The program's standard output is its own.
     if args.program.is_empty() {
         terminal::print(&bytes)?
@@ -106,4 +147,27 @@ fn show(args: &Check, node: &Node) -> Result<Exit, Fault> {
         PlacementVerdict::Misplaced => Exit::Finding,
         PlacementVerdict::Unknown => Exit::Undecided,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_give_way_to_the_screen_and_an_answer_that_has_scrolled_away_is_said_again() {
+        let long = "what is said of a rank in more words than a screen is wide for ".repeat(2);
+        let table = |wrong: usize| {
+            let wrong: String = (0..wrong).map(|at| format!("misplaced: rank {at}: {long}\n")).collect();
+            format!("node: WRONG\nfix: srun {}\n{wrong}", "--option ".repeat(12)) + &format!("note: {long}\n").repeat(9)
+        };
+        let fits = on_screen(&table(2), &[], 80, 22);
+        assert_eq!((fits.lines().count(), fits.matches("note: ").count()), (21, 7), "{fits}");
+        assert!(fits.ends_with("2 more notes: numabench check … | less has all\n"), "{fits}");
+        let wide = fits.lines().filter(|line| line.chars().count() > 80);
+        assert!(wide.eq(fits.lines().filter(|line| line.starts_with("fix: "))), "{fits}");
+        let more = on_screen(&table(12), &[], 80, 22);
+        assert!(more.matches("misplaced: ").count() == 12 && more.ends_with("Answer: node: WRONG\n"), "{more}");
+        let short = "node: well placed\nnote: all is well\n";
+        assert_eq!(on_screen(short, &[], 80, 22), short);
+    }
 }

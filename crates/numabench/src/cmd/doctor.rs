@@ -11,7 +11,7 @@ use crate::args::doctor::Doctor;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::fleet;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 
 /// Runs the command.
 pub fn run(args: &Doctor) -> Result<Exit, Fault> {
@@ -24,7 +24,7 @@ pub fn run(args: &Doctor) -> Result<Exit, Fault> {
 /// Looks at this node, and writes the document to `json`.
 fn look(args: &Doctor, json: Option<&Path>) -> Result<Exit, Fault> {
     let Origin { tool, argv, began } = origin();
-    let output = Output::whole(json, args.quiet, args.color);
+    let output = Output::plain(json, Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let survey = survey_of(&args.input)?;
     let checks = doctor::look(&survey);

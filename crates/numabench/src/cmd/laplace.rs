@@ -6,12 +6,12 @@ use launchers::Launch;
 use crate::args::laplace::Laplace;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Laplace) -> Result<Exit, Fault> {
-    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let (origin, say) = (origin(), terminal::say);
     let show = &|ended| output.show(ended);
     supervised::run(&args.options(), &Launch::here(), Caller { origin, say, open: &|| output.open(), show })

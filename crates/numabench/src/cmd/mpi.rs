@@ -7,7 +7,7 @@ use launchers::Launch;
 use crate::args::mpi::Mpi;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::terminal;
 
 /// Runs the command.
@@ -17,7 +17,7 @@ pub fn run(args: &Mpi) -> Result<Exit, Fault> {
         let text = "messages go between the ranks of a launch: start it with `mpirun -n 2 numabench mpi` or `srun -n 2 numabench mpi`";
         return Err(Fault::usage(anyhow!(text)));
     }
-    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let (origin, say) = (origin(), terminal::say);
     let show = &|ended| output.show_as(ended, render::terminal::mpi);
     supervised::run(&args.options(), &launch, Caller { origin, say, open: &|| output.open(), show })

@@ -39,7 +39,7 @@ pub fn run(args: &Pingpong) -> Result<Exit, Fault> {
     let output = Output { json: args.json.as_deref(), quiet: args.quiet, extent, color: args.color, reference };
     let fails =
         |document: &Document| args.fail_on.contains(&FailingFinding::SlowerTwin) && !document.slower_twins.is_empty();
-    let mut progress = Progress::new(args.quiet);
+    let mut progress = Progress::new(args.quiet || !launch.speaks());
     let (say, observer) = (terminal::say, &mut progress);
     if launch.is_alone() {
         // The output is opened first: a run whose result cannot be kept must not begin.

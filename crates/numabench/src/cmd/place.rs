@@ -14,14 +14,14 @@ use crate::args::place::{Emit, Place};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::terminal;
 
 /// Runs the command.
 pub fn run(args: &Place) -> Result<Exit, Fault> {
     let origin = origin();
     // The output is opened first: a measurement whose result cannot be kept must not begin.
-    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let survey = survey_of(&args.input)?;
     let topology = &survey.topology;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiments::documents;
+use render::terminal::page::{Page, Tone};
 use report::sink::Sink;
 use stats::PciAddress;
 use topo::Survey;
@@ -66,14 +67,28 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
         return Ok(Exit::Ok);
     }
     let width = terminal::width();
-    json.show(&model, |_| match args {
-        Topo { numa: true, .. } => topo::text::numa(&survey, width),
-        Topo { tree: true, .. } => topo::text::tree(&survey, width),
-        Topo { matrix: true, .. } => topo::text::matrix(&survey, width),
-        Topo { identity: true, .. } => topo::text::identity(&survey, width),
-        _ => topo::text::render(&survey, width),
-    })?;
+    let view = match args {
+        Topo { numa: true, .. } => topo::text::numa,
+        Topo { tree: true, .. } => topo::text::tree,
+        Topo { matrix: true, .. } => topo::text::matrix,
+        Topo { identity: true, .. } => topo::text::identity,
+        _ => topo::text::render,
+    };
+    json.show(&model, |_| toned(&view(&survey, width), terminal::color(args.color)))?;
     Ok(Exit::Ok)
+}
+
+/// A view with its headings, which are not indented, toned; as it is without colour.
+fn toned(view: &str, color: bool) -> String {
+    if !color {
+        return view.to_owned();
+    }
+    let mut page = Page::new(usize::MAX);
+    for line in view.lines() {
+        let is_heading = !line.starts_with(' ');
+        page.line(if is_heading { Tone::Title } else { Tone::Plain }, line);
+    }
+    page.finish(true)
 }
 
 /// Prints a machine as a topology file of NCCL.

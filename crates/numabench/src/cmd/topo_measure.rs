@@ -7,7 +7,6 @@ use experiments::driver::{self, RunContext};
 use experiments::options::{GroupsOptions, Measuring};
 use render::terminal::{Style, table};
 
-use crate::args::ColorChoice;
 use crate::args::topo::{Measured, Topo};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -35,8 +34,8 @@ pub fn run(args: &Topo) -> Result<Exit, Fault> {
     if json == Some(Path::new("-")) {
         terminal::print_document(&result_output::json(&document)?)?;
     } else {
-        let color = terminal::color(ColorChoice::Auto);
-        let style = Style { width: terminal::width(), color, quiet: false, saved_to: None, screen: terminal::screen() };
+        let color = terminal::color(args.color);
+        let style = Style { width: terminal::width(), color, quiet: false, saved_to: None, screen: None };
         terminal::print(table(&document, &style).as_bytes())?;
     }
     Ok(exit)

@@ -14,7 +14,7 @@ use crate::command_line;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::result_output::{Output, origin};
+use crate::result_output::{Extent, Output, origin};
 use crate::signals::Signals;
 use crate::terminal;
 
@@ -43,12 +43,15 @@ fn resumed(file: &Path) -> Result<Exit, Fault> {
 }
 
 fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
-    let output = Output::whole(args.json.as_deref(), args.quiet, args.color);
+    let output = Output::plain(args.json.as_deref(), Extent::of(args.full, false, args.quiet), args.quiet, args.color);
     let sink = output.open()?;
     let trial = PlannedTrial::new(args.options(), origin(), before)?;
     let plan = terminal::shown(&trial.text());
     if !args.quiet && !args.dry_run {
-        terminal::say_bytes(plan.as_bytes());
+        // On a terminal the answer is to stand on the screen that the plan began.
+        let whole = args.full || !terminal::is_terminal();
+        let told = if whole { &plan[..] } else { plan.split_inclusive('\n').next().unwrap_or_default() };
+        terminal::say_bytes(terminal::wrapped_for_errors(told).as_bytes());
     }
     let signals = Signals::catch()?;
     let mut progress = Progress::of_words(args.quiet);
@@ -65,7 +68,7 @@ fn trial(args: &Trial, before: Option<TrialDocument>) -> Result<Exit, Fault> {
         return terminal::print(format!("{plan}{estimate}\n{answer}").as_bytes()).map(|()| Exit::Ok);
     }
     if !args.quiet {
-        terminal::say_bytes(format!("{estimate}\n\n").as_bytes());
+        terminal::say_bytes(terminal::wrapped_for_errors(&format!("{estimate}\n\n")).as_bytes());
     }
     output.show_as(warm.run()?, render::terminal::trial)
 }

@@ -18,6 +18,9 @@ const IT_MOVES: &str = "managed and system memory lie where they are touched, by
 const DOCUMENT: &[Rule] = &[apart(&["color=always"], &["json=-"], NO_TABLE)];
 /// Those whose `--quiet` is of the table alone.
 const QUIET_TABLE: &[Rule] = &[apart(&["quiet"], &["json=-"], NO_TABLE)];
+/// Those that print a screen on a terminal.
+const SCREEN: &[Rule] =
+    &[apart(&["full"], &["json=-"], NO_TABLE), apart(&["full"], &["quiet"], "one leaves out what the other prints")];
 /// Commands that measure a node.
 const MEASURING: &[Rule] = &[
     apart(&["full", "brief", "reference"], &["json=-"], NO_TABLE),
@@ -96,6 +99,8 @@ const TOPO: &[Rule] = &[
         .unless(&["emit"]),
     apart(&["input"], &["with"], "the picture of a document is of its own machine").unless(&["emit"]),
     apart(&["save"], &["with"], "the picture of a document is all that is made"),
+    apart(&["color=always"], &["save=-", "svg=-", "emit", "with"], NO_COLOR),
+    apart(&["color=always"], &["dry-run"], PLAN_ALONE),
 ];
 
 const PLACE: &[Rule] = &[
@@ -122,6 +127,7 @@ const PLACE: &[Rule] = &[
     apart(&["launcher"], &["emit"], "--emit says whose line is printed"),
     apart(&["json=-"], &["emit"], "both want standard output: name a file"),
     apart(&["color=always"], &["emit"], NO_COLOR),
+    apart(&["full"], &["emit"], "one line is printed, and no table"),
     apart(&["quiet"], &["json=-"], NO_TABLE).unless(&["measure"]),
     apart(&["launcher"], &["quiet"], "the launcher's line is left out").unless(&["measure", "json"]),
 ];
@@ -142,6 +148,7 @@ const TRIAL: &[Rule] = &[
     needs(&["metric-all"], &["metric"]),
     apart(&["expect"], &["dry-run"], "nothing is decided"),
     apart(&["color=always"], &["dry-run", "aa"], NO_COLOR),
+    apart(&["full"], &["dry-run", "aa"], "no table is printed"),
 ];
 
 const MPI: &[Rule] = &[
@@ -173,14 +180,14 @@ pub(super) fn rules(command: &str) -> impl Iterator<Item = &'static Rule> + use<
         "kernels" => &[KERNELS, MEASURING],
         "suite" => &[SUITE, MEASURING],
         "topo" => &[TOPO],
-        "place" => &[PLACE],
+        "place" => &[PLACE, SCREEN],
         "check" => &[CHECK],
         "exec" => &[EXEC],
-        "trial" => &[TRIAL],
-        "mpi" => &[MPI, QUIET_TABLE],
-        "laplace" => &[LAPLACE, QUIET_TABLE],
+        "trial" => &[TRIAL, SCREEN],
+        "mpi" => &[MPI, QUIET_TABLE, SCREEN],
+        "laplace" => &[LAPLACE, QUIET_TABLE, SCREEN],
         "compare" => &[COMPARE, QUIET_TABLE],
-        "doctor" => &[QUIET_TABLE],
+        "doctor" => &[QUIET_TABLE, SCREEN],
         "report" => &[REPORT],
         "reference" => &[REFERENCE],
         _ => &[],

@@ -87,6 +87,12 @@ fn every_command_has_a_manual_page_that_the_manuals_own_checks_accept() -> Done 
         let text = fs::read_to_string(&page).map_err(|error| format!("{}: {error}", page.display()))?;
         assert!(text.contains(".SH EXAMPLES") && text.contains(".SH \"EXIT STATUS\""), "{command}");
     }
+    let pingpong = fs::read_to_string(folder.path().join("man1/numabench-pingpong.1"))?;
+    let synopsis =
+        pingpong.split(".SH").find(|section| section.trim_start().starts_with("SYNOPSIS")).unwrap_or_default();
+    for option in [r"[\fB\-\-gpus\fR \fILIST\fR]", r"[\fB\-\-color\fR \fIauto|always|never\fR]", r"[\fB\-\-full\fR]"] {
+        assert!(synopsis.contains(option), "{option}: {synopsis}");
+    }
     let first = run(&["man"]).well().out;
     assert_eq!(first, fs::read_to_string(folder.path().join("man1/numabench.1"))?);
 

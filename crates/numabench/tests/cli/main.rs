@@ -14,7 +14,7 @@
 //! * `figures`    what a described device's links allow is what is measured;
 //! * `stalls`     drivers whose calls never return, and whose exit handlers wait for those: time limits hold;
 //! * `options`    what was asked for is what was done: rounds, sizes, orders, seeds, verification;
-//! * `output`     files, pipes, colour, quiet;
+//! * `output`     files, pipes, colour, quiet; `terminal` what a small terminal shows;
 //! * `signals`    Ctrl-C, SIGTERM, SIGHUP, SIGXCPU, SIGKILL; `limits` of processes, memory, sizes and times;
 //! * `dry_run`    the plan without a driver;
 //! * `doctor`     the settings of a node, with and without rights, and in saved files;
@@ -92,4 +92,5 @@ mod run;
 mod signals;
 mod simulated;
 mod stalls;
+mod terminal;
 mod unfinished;

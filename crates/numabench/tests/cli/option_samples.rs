@@ -24,6 +24,8 @@ pub struct Command {
 }
 
 const MEASURES: &str = "its pairs would measure";
+/// It is of what a terminal shows.
+const ON_TERMINAL: &str = "everything is printed where no terminal is";
 const NO_GPU: &str = "this machine may have no GPU and no adapter";
 const UNDECIDED: &str = "these runs are too few to decide at any threshold";
 const TIME: &str = "a limit of time is no text";
@@ -45,6 +47,7 @@ pub const COMMANDS: &[Command] = &[
             ("matrix", "--matrix", ""),
             ("identity", "--identity", ""),
             ("json", "--json", ""),
+            ("color", "--color always", ""),
         ],
         same: &[],
         unseen: &[
@@ -86,6 +89,7 @@ pub const COMMANDS: &[Command] = &[
         same: &[],
         unseen: &[
             ("input", "it is in every line"),
+            ("full", ON_TERMINAL),
             ("from", "it is a plan of this machine"),
             ("measure", MEASURES),
             ("map", MEASURES),
@@ -189,7 +193,7 @@ pub const COMMANDS: &[Command] = &[
             ("color", "--color always", ""),
         ],
         same: &[],
-        unseen: &[],
+        unseen: &[("full", ON_TERMINAL)],
         end: "",
     },
     Command {

@@ -29,9 +29,13 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From `low` to at least `high`, in even steps.
+    /// From `low` to `high`, in even steps; around a single value, which then lies in the middle, and from zero where that is the value.
     pub(crate) fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
-        let high = if high > low { high } else { low + 1.0 };
+        let (low, high) = match low {
+            low if high > low => (low, high),
+            0.0 => (0.0, 1.0),
+            only => (only - 0.5, only + 0.5),
+        };
         Self { low, high, from, to, log: false }
     }
 
@@ -134,6 +138,13 @@ pub(crate) fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_single_value_lies_in_the_middle_and_zero_at_the_begin() {
+        let at = |value: f64| Scale::linear(value, value, 0.0, 10.0).at(value);
+        assert_eq!([at(100.0), at(0.0)], [5.0, 0.0]);
+        assert_eq!(Scale::linear(0.0, 4.0, 0.0, 10.0).at(1.0), 2.5);
+    }
 
     fn mark_labels(scale: Scale, unit: AxisUnit, about: usize) -> Vec<String> {
         scale.marks(unit, about).into_iter().map(|(_, said)| said).collect()

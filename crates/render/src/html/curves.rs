@@ -152,7 +152,7 @@ fn plot(
         let points = rows.iter().filter_map(|row| sweep_point(&name, row, fit, is_rate)).collect();
         let fitted = fit.map_or(String::new(), |fit| {
             format!(
-                ": α {}, β {}, n½ {}",
+                ": latency {}, peak {}, half of it at {}",
                 digits::time(fit.latency_ns, Some(&fit.latency_interval_ns)),
                 digits::rate(fit.bytes_per_s, Some(&fit.interval_bytes_per_s)),
                 digits::size(fit.half_rate_bytes)

@@ -45,7 +45,9 @@ fn sentences(document: &Document, tone: AnswerStatus, state: &str) -> Vec<String
             said.retain(|sentence| Some(sentence) != partial.as_ref());
             said.splice(0..0, slow);
         }
-        (true, AnswerStatus::Finding) if !says_how_it_ended => said.insert(0, state.to_owned()),
+        (true, AnswerStatus::Finding) if !says_how_it_ended && document.status != Status::Complete => {
+            said.insert(0, state.to_owned());
+        }
         _ if said.is_empty() => said.push(state.to_owned()),
         _ => {}
     }

@@ -11,7 +11,8 @@ use report::matrix::Compares;
 
 use super::page::{Page, Tone};
 use super::plane::{LEGEND, SHADES, caption};
-use super::table::{Style, has_own_tables, verdict};
+use super::screen::answer_again;
+use super::table::{SCREEN, Style, has_own_tables, verdict};
 use super::{
     closing, contention, curve, groups, kernels, laplace, line_fit_table, matrix, moving, nodes, pieces, places, rates,
     remarks, title, together, words,
@@ -32,8 +33,9 @@ struct Section {
 /// The document on a screen of a terminal; a curve is drawn where the terminal has its letters.
 pub fn brief(document: &Document, style: &Style, references: &[Reference], has_letters: bool) -> String {
     let new = || Page::new(style.width);
+    let screen = style.screen.unwrap_or(SCREEN);
     let mut page = new();
-    let answer_lines = (style.screen * ANSWER / ANSWER_OF).max(4);
+    let answer_lines = (screen * ANSWER / ANSWER_OF).max(4);
     let sentences = verdict(document, references, answer_lines, &mut page);
     let answer = page.first().to_owned();
     title::draw(document, &mut page);
@@ -104,7 +106,7 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     }
     // Two lines for what is left out and an empty one before the end; two for the legend of shades.
     let legend = if document.matrices.is_empty() { 0 } else { 2 };
-    let mut room = style.screen.saturating_sub(page.height() + end.height() + 3 + legend);
+    let mut room = screen.saturating_sub(page.height() + end.height() + 3 + legend);
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|at| sections[*at].rank);
     let mut is_shown = vec![false; sections.len()];
@@ -138,17 +140,8 @@ pub fn brief(document: &Document, style: &Style, references: &[Reference], has_l
     left_out.push(if more > 0 { stats::units::counted(more, "more table") } else { "devices".to_owned() });
     page.paragraph(Tone::Faint, "", &format!("--full shows the rest: {} and settings.", left_out.join("; ")));
     // The answer has scrolled away where what is wrong takes more than a screen.
-    if page.height() > style.screen {
-        page.line(Tone::Title, cut(&format!("Answer: {answer}"), style.width));
+    if page.height() > screen {
+        page.line(Tone::Title, answer_again(&answer, style.width));
     }
     page.finish(style.color)
-}
-
-/// The line where it fits, else its beginning and an ellipsis.
-fn cut(line: &str, width: usize) -> String {
-    if line.chars().count() <= width {
-        return line.to_owned();
-    }
-    let kept: String = line.chars().take(width.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
 }

@@ -23,7 +23,9 @@ pub(super) fn draw(document: &Document, saved_to: Option<&str>, quiet: bool, pag
             Level::Info | Level::Newer => page.paragraph(Tone::Plain, "note: ", &message.text),
         }
     }
-    if let Some(reason) = document.platform.reason.as_ref().filter(|reason| title::in_short(reason) != *reason) {
+    // The title has it in short.
+    let reason = document.platform.reason.as_ref().filter(|reason| !quiet && title::in_short(reason) != *reason);
+    if let Some(reason) = reason {
         page.paragraph(Tone::Plain, "no GPU: ", &format!("{reason}."));
     }
     page.blank();

@@ -4,6 +4,7 @@ use report::DoctorDocument;
 use report::doctor::{Check, State};
 
 use super::page::{Page, Tone};
+use super::screen;
 use super::table::Style;
 
 /// Where what was seen begins.
@@ -16,16 +17,17 @@ pub fn doctor(document: &DoctorDocument, style: &Style) -> String {
         page.paragraph(if at == 0 { Tone::Title } else { Tone::Plain }, if at == 0 { "" } else { "  " }, sentence);
     }
     let with = |state: State| document.checks.iter().filter(move |check| check.state == state);
-    section("Look at this", with(State::Look), Tone::Warning, style.quiet, &mut page);
-    section("Cannot be known", with(State::Unknown), Tone::Plain, style.quiet, &mut page);
+    let is_brief = style.quiet || style.screen.is_some();
+    section("Look at this", with(State::Look), Tone::Warning, is_brief, &mut page);
+    section("Cannot be known", with(State::Unknown), Tone::Plain, is_brief, &mut page);
     if !style.quiet {
         section("Ok", with(State::Ok), Tone::Faint, true, &mut page);
     }
+    let mut end = Page::new(style.width);
     if let Some(path) = &style.saved_to {
-        page.blank();
-        page.paragraph(Tone::Faint, "", &format!("document: {path}"));
+        end.paragraph(Tone::Faint, "", &format!("document: {path}"));
     }
-    page.finish(style.color)
+    screen::finish(page, end, style)
 }
 
 /// The checks of a section, those that cost first; `brief` leaves out why they matter.
@@ -115,7 +117,7 @@ mod tests {
                 check("open", State::Unknown, true),
             ],
         };
-        let mut style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+        let mut style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
         let text = doctor(&document, &style);
         let at = |word: &str| text.find(word).unwrap_or(usize::MAX);
         assert_eq!(text.lines().next(), Some("The answer."));

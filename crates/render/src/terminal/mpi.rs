@@ -8,6 +8,7 @@ use stats::alike::{distinct, grouped};
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use super::screen;
 use super::table::Style;
 
 /// The paths in the order of their columns, with their heads.
@@ -88,10 +89,11 @@ pub fn mpi(document: &MpiDocument, style: &Style) -> String {
         tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
     );
     page.paragraph(Tone::Faint, "", &line);
+    let mut end = Page::new(style.width);
     if let Some(path) = &style.saved_to {
-        page.line(Tone::Plain, format!("Document: {path}"));
+        end.line(Tone::Plain, format!("Document: {path}"));
     }
-    page.finish(style.color)
+    screen::finish(page, end, style)
 }
 
 /// Sizes by path: the time of a message one way, or the rate.
@@ -121,7 +123,7 @@ fn figures(pair: &MpiPair, pattern: &str, page: &mut Page) {
         cells.extend(paths.iter().map(|(path, _)| cell(path)));
         grid.row(cells, Vec::new());
     }
-    grid.draw(page);
+    grid.draw_fitting(&["H2D copy", "D2H copy", "peer copy", "pipelined"], page);
 }
 
 /// What works and what does not, each operation once.
@@ -185,5 +187,5 @@ fn ranks(document: &MpiDocument, page: &mut Page) {
         cells.extend(with_threads.then(|| threads.join(", ")));
         grid.row(cells, Vec::new());
     }
-    grid.draw(page);
+    grid.draw_fitting(&["locality", "memory node"], page);
 }

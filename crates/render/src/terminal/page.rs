@@ -3,7 +3,7 @@
 //! Colour is a property of a whole line and is put on at the very end, so that no width is ever computed over an escape
 //! code, and without colour there is no such code at all.
 
-use stats::printable;
+use stats::printable::{self, broken};
 
 /// How a line is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,16 @@ impl Page {
         self.lines.iter().any(|(_, line)| texts.iter().any(|text| line.contains(text)))
     }
 
+    /// All lines of these tones, and the first of the others: so many together, as far as there is room beside those of these tones.
+    pub fn first_lines(self, count: usize, tones: &[Tone]) -> Self {
+        let is_kept = |(tone, _): &(Tone, String)| tones.contains(tone);
+        let fits = |first: &usize| first + self.lines.iter().skip(*first).filter(|line| is_kept(line)).count() <= count;
+        // Where those of these tones alone are too many, the page is longer anyway.
+        let first = (0..=count).rev().find(fits).filter(|first| *first > 0).unwrap_or(count);
+        let lines = self.lines.iter().enumerate().filter(|(at, line)| *at < first || is_kept(line));
+        Self { width: self.width, lines: lines.map(|(_, line)| line.clone()).collect() }
+    }
+
     /// The lines of another page below.
     pub fn append(&mut self, other: Self) {
         self.lines.extend(other.lines);
@@ -122,31 +132,6 @@ impl Page {
         }
         text
     }
-}
-
-/// Greedy: as many words a line as fit; a longer word has a line to itself, and a longer list is broken behind its commas.
-fn broken(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for (word, glued) in text.split_whitespace().flat_map(|word| pieces(word, room)) {
-        let (used, longer) = (lines.last().map_or(0, |line| line.chars().count()), word.chars().count());
-        match lines.last_mut() {
-            Some(line) if used == 0 => line.push_str(word),
-            Some(line) if glued && used + longer <= room => line.push_str(word),
-            Some(line) if !glued && used + 1 + longer <= room => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-/// The word, or the items of a list that is longer than a line, and whether it goes on without a space.
-fn pieces(word: &str, room: usize) -> impl Iterator<Item = (&str, bool)> {
-    let whole = (word.chars().count() <= room).then_some((word, false));
-    let items = word.split_inclusive(',').enumerate().map(|(index, item)| (item, index > 0));
-    items.take(if whole.is_some() { 0 } else { usize::MAX }).chain(whole)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::grid::TextGrid;
 use super::numbers::RateDecimals;
 use super::page::{Page, Tone};
 use super::table::Style;
-use super::{place_answer, title, words};
+use super::{place_answer, screen, title, words};
 
 /// The document as text for a terminal. Quiet leaves out the lines to paste.
 pub fn place(document: &PlaceDocument, style: &Style) -> String {
@@ -19,6 +19,11 @@ pub fn place(document: &PlaceDocument, style: &Style) -> String {
     let (tone, answer) = place_answer::answer(document);
     page.paragraph(tone, "", &answer);
     page.blank();
+    // On a screen the line to paste comes before what it is made of.
+    let is_brief = style.screen.is_some();
+    if is_brief && !style.quiet {
+        paste(document, &mut page);
+    }
     head(document, &mut page);
     for note in &document.notes {
         page.paragraph(Tone::Plain, "note: ", note);
@@ -30,13 +35,14 @@ pub fn place(document: &PlaceDocument, style: &Style) -> String {
     if let Some(measured) = &document.measured {
         figures(document, measured, &mut page);
     }
-    if !style.quiet {
+    if !is_brief && !style.quiet {
         paste(document, &mut page);
     }
+    let mut end = Page::new(style.width);
     if let Some(path) = &style.saved_to {
-        page.line(Tone::Plain, format!("Placement document: {path}"));
+        end.line(Tone::Plain, format!("Placement document: {path}"));
     }
-    page.finish(style.color)
+    screen::finish(page, end, style)
 }
 
 fn head(document: &PlaceDocument, page: &mut Page) {

@@ -50,9 +50,8 @@ pub(super) fn on_several(document: &Document, quiet: bool, page: &mut Page) {
     let of_rank = places::by_rank(document);
     let remarks = document.ranks.iter().flat_map(|rank| {
         let results = of_rank.get(&rank.rank).map(Vec::as_slice).unwrap_or_default();
-        let results =
-            on_results(document, rank, results, false).into_iter().filter(|remark| !quiet || remark.is_loud());
-        on_choice(rank).into_iter().chain(results).map(|remark| (remark, rank.rank))
+        let all = on_choice(rank).into_iter().chain(on_results(document, rank, results, false));
+        all.filter(|remark| !quiet || remark.is_loud()).map(|remark| (remark, rank.rank))
     });
     let mut said: Vec<(Remark, IdSet)> = grouped(remarks);
     let of_all = totals(document).filter(|_| !quiet);

@@ -28,8 +28,8 @@ pub struct Style {
     pub quiet: bool,
     /// Where the document was written to, to be said at the end.
     pub saved_to: Option<String>,
-    /// How many lines a screen has for what fits one ([`brief`](super::brief())).
-    pub screen: usize,
+    /// How many lines a screen has for what is to fit one; `None` where everything is printed. [`brief`](super::brief()) always fits one.
+    pub screen: Option<usize>,
 }
 
 /// The lines that a screen has where no terminal says how many.
@@ -101,9 +101,11 @@ pub(super) fn verdict(document: &Document, references: &[Reference], lines: usiz
     // Documents of before 1.3 and ping-pongs that were not finished have no sentences of their own.
     let own = || if document.matrices.is_empty() { answer(document) } else { Vec::new() };
     let said = if document.verdict.is_empty() { own() } else { document.verdict.clone() };
+    title::slower_twins(document, page);
+    let is_led = page.height() > 0;
     let mut shown = 0;
     for sentence in &said {
-        let (tone, lead) = if shown == 0 { (Tone::Title, "") } else { (Tone::Plain, "  ") };
+        let (tone, lead) = if shown == 0 && !is_led { (Tone::Title, "") } else { (Tone::Plain, "  ") };
         let mut next = Page::new(page.width());
         next.paragraph(tone, lead, sentence);
         if shown > 0 && page.height() + next.height() > lines {

@@ -1,4 +1,4 @@
-//! The first lines: which program ran where and when, whether GPUs took part at all, and whether ranks are missing.
+//! The lines above the figures: which program ran where and when, whether GPUs took part at all, whether ranks are missing, and which GPUs are slow.
 
 use report::Document;
 use report::document::{Platform, PlatformKind};
@@ -27,12 +27,11 @@ pub(super) fn draw(document: &Document, page: &mut Page) {
         devices(&document.platform, page);
     }
     missing::count(document, page);
-    slower_twins(document, page);
     page.blank();
 }
 
-/// GPUs that are slower than those like them: nobody should have to find that by comparing rows.
-fn slower_twins(document: &Document, page: &mut Page) {
+/// GPUs that are slower than those like them, which is the answer before any other: nobody should have to find that by comparing rows.
+pub(super) fn slower_twins(document: &Document, page: &mut Page) {
     for slower in &document.slower_twins {
         let less = (1.0 - slower.bytes_per_s / slower.twins_bytes_per_s) * 100.0;
         let twins = if slower.twins == 1 { "its twin".to_owned() } else { format!("its {} twins", slower.twins) };

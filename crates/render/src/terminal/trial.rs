@@ -5,6 +5,7 @@ use stats::units::counted;
 
 use super::grid::TextGrid;
 use super::page::{Page, Tone};
+use super::screen;
 use super::table::Style;
 use crate::digits::signed_change;
 
@@ -14,7 +15,11 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
     for (at, line) in document.verdict.iter().enumerate() {
         match line.starts_with("Use: ") {
             true => page.paste(line),
-            false => page.line(if at == 0 { Tone::Title } else { Tone::Plain }, line.clone()),
+            false => {
+                let tone = if at == 0 { Tone::Title } else { Tone::Plain };
+                // In a log each of them is one line.
+                if style.screen.is_some() { page.paragraph(tone, "", line) } else { page.line(tone, line.clone()) }
+            }
         }
     }
     if style.quiet {
@@ -47,10 +52,11 @@ pub fn trial(document: &TrialDocument, style: &Style) -> String {
             tool.name, tool.version, document.elapsed_s, document.settings.seed, document.started_at
         ),
     );
+    let mut end = Page::new(style.width);
     if let Some(path) = &style.saved_to {
-        page.line(Tone::Plain, format!("Trial document: {path}"));
+        end.line(Tone::Plain, format!("Trial document: {path}"));
     }
-    page.finish(style.color)
+    screen::finish(page, end, style)
 }
 
 fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
@@ -64,7 +70,7 @@ fn table(document: &TrialDocument, metric: &TrialMetric, page: &mut Page) {
             document.comparisons.iter().find(|found| found.variant == row.variant && found.metric == row.metric);
         grid.row(cells(row, found), Vec::new());
     }
-    grid.draw(page);
+    grid.draw_fitting(&["± 95 %", "95 % interval", "not counted"], page);
 }
 
 fn cells(row: &TrialRow, found: Option<&TrialComparison>) -> Vec<String> {

@@ -66,7 +66,7 @@ fn a_sweep_tells_no_latency_that_may_be_none_and_where_no_line_fits_what_its_end
     (late.latency_ns, late.latency_interval_ns.low) = (0.0, 0.0);
     let without = said(&sweep);
     sweep.fits[0].misfit = Some(1.57);
-    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let misfit = sweep_fits::misfit(&sweep.fits[0]).unwrap_or_default();
     let shown = terminal::table(&sweep, &style).matches(&misfit).count();
     assert_eq!(shown, 1, "the table of fits says it too: {misfit}");
@@ -83,7 +83,7 @@ fn a_sweep_tells_no_latency_that_may_be_none_and_where_no_line_fits_what_its_end
 
 #[test]
 fn ranks_that_are_missing_from_the_run_are_told_beside_the_figures() {
-    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let table = terminal::table(&missing(), &style);
     let told = table.lines().filter(|line| line.contains("MISSING")).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!("missing_rank", told);

@@ -16,7 +16,7 @@ fn shown(document: &Document, has_letters: bool) -> String {
 }
 
 fn on_screen(document: &Document, (width, screen): (usize, usize), has_letters: bool) -> String {
-    let style = Style { width, color: false, quiet: false, saved_to: Some("run.json".into()), screen };
+    let style = Style { width, color: false, quiet: false, saved_to: Some("run.json".into()), screen: Some(screen) };
     brief(document, &style, &[], has_letters)
 }
 

@@ -30,7 +30,7 @@ fn found(document: &mut Document, rank: u32, nodes: &[u32]) {
 }
 
 fn shown(document: &Document) -> String {
-    table(document, &Style { width: 160, color: false, quiet: false, saved_to: None, screen: 40 })
+    table(document, &Style { width: 160, color: false, quiet: false, saved_to: None, screen: None })
 }
 
 #[test]

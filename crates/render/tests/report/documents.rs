@@ -196,7 +196,7 @@ fn a_newer_minor_with_fields_and_values_unknown_here_is_read() -> Done {
     // What was not understood cannot be written as if it had been.
     assert!(matches!(json::json_value(&read), Err(JsonError::Value(_))));
     // And a table shows it as what it is.
-    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     assert!(terminal::table(&read, &style).contains("(known to a newer numabench)"));
     Ok(())
 }
@@ -213,7 +213,7 @@ fn a_document_of_1_0_is_read_and_stands_on_one_node() -> Done {
     assert_eq!(addresses, ["0000:c1:00.0", "0000:c6:00.0"]);
     assert!(read.cases.iter().all(|case| case.nodes.is_empty() && case.outlier_nodes.value.is_none()));
     assert_eq!((read.cases.len(), read.penalties.len(), read.messages.len()), (4, 3, 1));
-    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let table = terminal::table(&read, &style);
     assert!(
         table.contains("Placement on nid005123") && table.contains("no result: 1 of 2 ranks were measured"),

@@ -64,7 +64,7 @@ fn cores(count: u32, ns: impl Fn(u32, u32) -> f64) -> Document {
 }
 
 fn shown(document: &Document) -> String {
-    table(document, &Style { width: 120, color: false, quiet: true, saved_to: None, screen: 40 })
+    table(document, &Style { width: 120, color: false, quiet: true, saved_to: None, screen: None })
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn the_answer_names_the_loss_of_each_kernel_and_one_node_has_rates_and_nothing_t
 #[test]
 fn the_table_has_the_loss_of_each_kernel_and_from_where_on_it_fades() {
     let document = two_nodes(2);
-    let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: 40 });
+    let shown = table(&document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None });
     for text in
         ["GPU 0, host memory of node 1", "GFLOP/s", "GPU 0: node 1 instead of node 0", "below 1 % from", "iterations"]
     {

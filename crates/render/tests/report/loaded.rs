@@ -81,7 +81,7 @@ pub fn steep() -> Document {
 }
 
 fn shown(document: &Document) -> String {
-    table(document, &Style { width: 120, color: false, quiet: true, saved_to: None, screen: 40 })
+    table(document, &Style { width: 120, color: false, quiet: true, saved_to: None, screen: None })
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! * `loaded` what curves of loaded latency say and show;
 //! * `matrices` what a matrix says and shows, `mpi_matrix` one of messages;
 //! * `peers` what is said and shown of copies between GPUs;
+//! * `noisy` no sentence has a figure that is not known;
 //! * `nodes` what is worked out of them;
 //! * `twins` GPUs slower than those like them;
 //! * `size` rank 0 has room for the largest;
@@ -34,6 +35,7 @@ mod many;
 mod matrices;
 mod mpi_matrix;
 mod nodes;
+mod noisy;
 mod peers;
 mod samples;
 mod size;

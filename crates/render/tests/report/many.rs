@@ -22,7 +22,7 @@ use crate::samples;
 fn shown(document: &Document) -> String {
     table(
         document,
-        &Style { width: 100, color: false, quiet: false, saved_to: Some("result-4711.json".into()), screen: 40 },
+        &Style { width: 100, color: false, quiet: false, saved_to: Some("result-4711.json".into()), screen: None },
     )
 }
 
@@ -143,7 +143,7 @@ fn missing_ranks_are_said_at_the_top_and_with_their_reasons_at_the_end() {
 
 #[test]
 fn quiet_keeps_what_is_missing_odd_or_different() {
-    let style = Style { width: 100, color: false, quiet: true, saved_to: None, screen: 40 };
+    let style = Style { width: 100, color: false, quiet: true, saved_to: None, screen: None };
     let text = table(&with_missing_ranks(), &style);
     for loud in ["RANKS ARE MISSING", "missing: ranks 10-11", "Nodes differ", "driver.nvidia", "no result:", "PARTIAL"]
     {

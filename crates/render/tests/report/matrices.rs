@@ -75,7 +75,7 @@ fn gh200() -> Document {
 }
 
 fn shown(document: &Document) -> String {
-    table(document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: 40 })
+    table(document, &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None })
 }
 
 #[test]

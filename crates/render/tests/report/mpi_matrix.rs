@@ -144,7 +144,7 @@ fn of_many_places_alike_none_is_said_to_be_worse() {
 #[test]
 fn a_terminal_has_a_row_and_a_column_for_each_place_and_shades() {
     let (document, _) = document([(0, 2, 1000.0), (0, 3, 1100.0), (1, 2, 1500.0), (1, 3, 4000.0)], [false; 4]);
-    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = render::terminal::Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let text = render::terminal::mpi(&document, &style);
     let lines: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("n0")).collect();
     assert_eq!(lines, ["    n0 node 0    1.00 µs █    1.10 µs ▓", "    n0 node 1    1.50 µs ▒    4.00 µs ░"]);

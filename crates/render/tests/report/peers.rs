@@ -70,7 +70,7 @@ fn pair(from: u32, to: u32) -> f64 {
 #[test]
 fn a_gpus_own_memory_is_told_apart_and_no_pair_is_behind_it() {
     let shown =
-        table(&measured(pair, pair), &Style { width: 100, color: false, quiet: true, saved_to: None, screen: 40 });
+        table(&measured(pair, pair), &Style { width: 100, color: false, quiet: true, saved_to: None, screen: None });
     let mut rows = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let first = rows.find(|row| row.first() == Some(&"from")).unwrap_or_default();
     assert_eq!(first, ["from", "GPU", "0", "1500", "400.0", "█", "400.0", "█"], "{shown}");

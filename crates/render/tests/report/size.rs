@@ -71,7 +71,7 @@ fn child() -> Done {
     Sink::open(&path)?.keep(&document)?;
     let (written, elapsed) = (std::fs::metadata(&path)?.len(), began.elapsed().as_secs_f64());
     writeln!(said, "written: {} MiB, {elapsed:.1} s", written >> 20)?;
-    let style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: 40 };
+    let style = Style { width: 100, color: false, quiet: false, saved_to: None, screen: None };
     let (began, lines) = (std::time::Instant::now(), table(&document, &style).lines().count());
     writeln!(said, "shown: {lines} lines, {:.1} s", began.elapsed().as_secs_f64())?;
     let status = std::fs::read_to_string("/proc/self/status")?;

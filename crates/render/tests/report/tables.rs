@@ -17,7 +17,7 @@ use stats::stage::Stage;
 use crate::{golden, samples};
 
 fn style(width: usize) -> Style {
-    Style { width, color: false, quiet: false, saved_to: Some("result-4711.json".into()), screen: 40 }
+    Style { width, color: false, quiet: false, saved_to: Some("result-4711.json".into()), screen: None }
 }
 
 fn widest(text: &str) -> usize {

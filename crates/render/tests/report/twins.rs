@@ -56,7 +56,7 @@ fn of_two_twins_the_slower_one_is_named_also_at_once() {
     document.cases.push(case);
     document.slower_twins = slower_twins(&document);
     assert_eq!(named(&document), [1]);
-    let style = Style { width: 100, color: false, quiet: true, saved_to: None, screen: 40 };
+    let style = Style { width: 100, color: false, quiet: true, saved_to: None, screen: None };
     let table = terminal::table(&document, &style);
     // The answer, the twin, and the remedy: what stands before the tables.
     let before: Vec<&str> = table.lines().take_while(|line| !line.starts_with("Placement")).collect();

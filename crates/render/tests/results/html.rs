@@ -192,7 +192,7 @@ fn a_sweep_is_dots_with_their_band_the_fitted_line_and_a_mark_at_a_dip() -> Done
     assert!(figure(&text, "Rate over")?.contains("limit of the link, "), "and what the link allows");
     for title in ["Rate over the size of a copy", "Time over the size of a copy"] {
         let picture = figure(&text, title)?;
-        assert!(picture.contains("H2D: α 2.05 µs, β 24.0 GB/s, n½ 48 KiB"), "{picture}");
+        assert!(picture.contains("H2D: latency 2.05 µs, peak 24.0 GB/s, half of it at 48 KiB"), "{picture}");
         assert_eq!(picture.matches("; 20 % slower than its neighbours</title></path>").count(), 2, "one a width");
         assert_eq!(picture.matches("<circle").count(), 2 * 4, "the others are dots");
         let fitted = picture.matches("stroke=\"#1f77c9\" stroke-width=\"1.8\" stroke-dasharray").count();

@@ -6,6 +6,7 @@
 //! * `old` documents of every schema version; `html` the report; `imports` and `imports_nvbandwidth` outputs of other programs as documents; `exchanges` documents of `numabench mpi`;
 //! * `incomplete` what is exported of runs that did not end well;
 //! * `references` published figures that fit a document;
+//! * `screens` what a terminal shows of documents of other kinds;
 //! * `compared` verdicts, what is missing, what is refused, what differs.
 
 mod compared;
@@ -22,3 +23,4 @@ mod moving;
 mod old;
 mod pieces;
 mod references;
+mod screens;

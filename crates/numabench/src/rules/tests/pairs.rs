@@ -49,8 +49,8 @@ fn output(args: &Measuring) -> String {
 }
 
 /// What is printed of a document, and where it goes.
-fn printed(json: &Option<PathBuf>, quiet: bool, color: ColorChoice) -> String {
-    let table = (json.as_deref() != Some(Path::new("-"))).then_some(color);
+fn printed(json: &Option<PathBuf>, [full, quiet]: [bool; 2], color: ColorChoice) -> String {
+    let table = (json.as_deref() != Some(Path::new("-"))).then_some((full, color));
     format!("{json:?} {table:?} {quiet}")
 }
 
@@ -98,18 +98,26 @@ fn carried_out(args: &Args, machine: &Survey) -> Result<String, Fault> {
         Command::Suite(command) => with(&command.options(), &command.measuring),
         Command::Topo(command) if command.measure.is_empty() => Ok("a view".to_owned()),
         Command::Topo(command) => {
-            let shown = if command.dry_run { "the plan alone".to_owned() } else { format!("{:?}", command.json) };
+            let shown = if command.dry_run {
+                "the plan alone".to_owned()
+            } else {
+                format!("{:?} {:?}", command.json, command.color)
+            };
             Ok(plan(&cmd::topo_measure::groups(command))? + &shown)
         }
         // What a run of ranks, or of a program, would do: what the library is told, and what is printed.
-        Command::Mpi(command) => {
-            Ok(format!("{:?}{}", command.options(), printed(&command.json, command.quiet, command.color)))
-        }
-        Command::Laplace(command) => {
-            Ok(format!("{:?}{}", command.options(), printed(&command.json, command.quiet, command.color)))
-        }
+        Command::Mpi(command) => Ok(format!(
+            "{:?}{}",
+            command.options(),
+            printed(&command.json, [command.full, command.quiet], command.color)
+        )),
+        Command::Laplace(command) => Ok(format!(
+            "{:?}{}",
+            command.options(),
+            printed(&command.json, [command.full, command.quiet], command.color)
+        )),
         Command::Trial(command) => {
-            let printed = printed(&command.json, command.quiet, command.color);
+            let printed = printed(&command.json, [command.full, command.quiet], command.color);
             Ok(format!("{:?}{:?}{printed}", command.options(), (command.dry_run, &command.resume)))
         }
         other => panic!("{other:?} prints no plan"),

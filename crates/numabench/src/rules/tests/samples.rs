@@ -149,6 +149,7 @@ const TOPO: &[Row] = &[
     ("seed", "--seed 9", "--measure"),
     ("dry-run", "--dry-run", "--measure"),
     ("json", "--json", "--measure"),
+    ("color", "--color always", "--measure"),
 ];
 
 const MPI: &[Row] = &[
@@ -171,6 +172,7 @@ const MPI: &[Row] = &[
     ("expect", "--expect aware", ""),
     ("json", "--json out.json", ""),
     ("json", "--json -", ""),
+    ("full", "--full", ""),
     ("quiet", "--quiet", ""),
     ("color", "--color always", ""),
 ];
@@ -189,6 +191,7 @@ const LAPLACE: &[Row] = &[
     ("seed", "--seed 9", ""),
     ("json", "--json out.json", ""),
     ("json", "--json -", ""),
+    ("full", "--full", ""),
     ("quiet", "--quiet", ""),
     ("color", "--color always", ""),
 ];
@@ -215,6 +218,7 @@ const TRIAL: &[Row] = &[
     ("json", "--json -", ""),
     ("resume", "--resume out.json", ""),
     ("keep", "--keep folder", ""),
+    ("full", "--full", ""),
     ("quiet", "--quiet", ""),
     ("color", "--color always", ""),
 ];
