@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::alpha::CONFIDENCE;
 use stats::interval::median;
-use stats::peer_outlier::peer_outliers;
+use stats::peer_outlier::{a_fifth, peer_outliers};
 use stats::tolerance::GroupedValues;
 use stats::units::counted;
 
@@ -246,7 +246,10 @@ fn normal(
         gpus.iter().filter_map(|(gpu, rates)| Some((*gpu, median(rates)?))).collect();
 
     let rates: Vec<f64> = medians.iter().map(|(_, rate)| *rate).collect();
-    let odd: BTreeSet<usize> = peer_outliers(&rates, sets)
+    let hosts = medians.iter().map(|((host, _), _)| host).collect::<BTreeSet<_>>().len();
+    // A whole node of a few, with all of its GPUs.
+    let most = a_fifth(rates.len()).max(rates.len().div_ceil(hosts.max(1)));
+    let odd: BTreeSet<usize> = peer_outliers(&rates, sets, most)
         .map(|judged| judged.outliers.iter().map(|one| one.index).collect())
         .unwrap_or_default();
     for at in &odd {
