@@ -24,7 +24,7 @@ const LEAST_OTHERS: usize = 3;
 
 /// How much larger a change must be to be found on new runs for what their own spread is seen as: over the number of
 /// runs. By calibration.
-const NEW_RUNS: f64 = 7.5;
+const NEW_RUNS: f64 = 6.0;
 
 /// One case: its runs on both sides.
 #[derive(Clone, Debug, PartialEq)]
