@@ -68,7 +68,7 @@ fn ended(blocks: &[BlockValue], truth: f64, rule: &StopRule) -> (bool, Option<St
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for (blocks, of_all, of_narrow) in KINDS {
-        for &deviation in length.choose(&[0.01][..], &[0.003, 0.01, 0.02]) {
+        for &deviation in length.choose(&[0.003][..], &[0.003, 0.01, 0.02]) {
             for most in [10, 50] {
                 let rule = StopRule { max_blocks: most, patience: Patience::Long, ..StopRule::default() };
                 let setting = format!("{}, {deviation}, at most {most} blocks", blocks.name());

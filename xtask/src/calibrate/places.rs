@@ -116,6 +116,7 @@ struct Claim {
 /// Shapes on machines that drift, step and stick: with few blocks, few cases and many.
 const ON_MACHINES: [(Of, usize, usize, usize); 10] = [
     (Of::Ranks, 2, 16, 10),
+    (Of::Ways, 5, 1, 10),
     (Of::Ranks, 2, 2, 10),
     (Of::Ranks, 2, 16, 6),
     (Of::Ranks, 2, 16, 20),
@@ -123,13 +124,12 @@ const ON_MACHINES: [(Of, usize, usize, usize); 10] = [
     (Of::Places, 4, 8, 10),
     (Of::Places, 8, 16, 10),
     (Of::Planes, 4, 12, 10),
-    (Of::Ways, 5, 1, 10),
     (Of::Ways, 2, 1, 10),
 ];
 
 /// Equal places, and one of one subject at a part of its rate, on each machine.
 fn on_machines(length: Length) -> Vec<Experiment> {
-    let shapes = &ON_MACHINES[..length.choose(1, ON_MACHINES.len())];
+    let shapes = &ON_MACHINES[..length.choose(2, ON_MACHINES.len())];
     let mut all = Vec::new();
     for &(of, places, subjects, blocks) in shapes {
         let shape = Shape { of, places, subjects, blocks };
