@@ -65,8 +65,8 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
             for &deviation in length.choose(&[0.03][..], &[0.01, 0.03, 0.1]) {
                 let limit = match noise {
                     Noise::HeavyTails => Limit::Told("a list: one that is hit by 5 times the noise is on it"),
-                    Noise::Bimodal if nodes < 16 => {
-                        Limit::Told("a list: of few nodes one or two may be in the other mode")
+                    Noise::Bimodal if nodes < 64 => {
+                        Limit::Told("a list: of few nodes a fifth may be in the other mode")
                     }
                     Noise::Ties => Limit::Told("steps as wide as the noise: equal nodes show less of it than there is"),
                     Noise::SharedByAllocation | Noise::Autocorrelated => {
