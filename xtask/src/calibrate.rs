@@ -11,8 +11,10 @@
 mod baseline;
 mod compare;
 mod experiment;
+mod fleets;
 mod groups;
 mod history;
+mod intervals;
 mod knee;
 mod machine;
 mod nodes;
@@ -21,6 +23,8 @@ mod places;
 mod runs;
 mod sweep;
 mod table;
+mod twins;
+mod ways;
 
 use std::fs;
 use std::path::Path;
@@ -33,11 +37,15 @@ use experiment::{Counted, Experiment, Length};
 type Verdict = (&'static str, fn(Length) -> Vec<Experiment>);
 
 const VERDICTS: &[Verdict] = &[
+    ("intervals", intervals::experiments),
     ("compare", compare::experiments),
     ("history", history::experiments),
     ("baseline", baseline::experiments),
     ("nodes", nodes::experiments),
+    ("fleets", fleets::experiments),
+    ("twins", twins::experiments),
     ("places", places::experiments),
+    ("ways", ways::experiments),
     ("groups", groups::experiments),
     ("sweep", sweep::experiments),
     ("knee", knee::experiments),

@@ -126,7 +126,7 @@ pub fn compare(
         schema: VERSION.schema.to_owned(),
         schema_version: VERSION.number(),
         tool,
-        summary: summary(&counts, &cases),
+        summary: summary(&counts, &cases, [base.len(), new.len()]),
         counts,
         base: named(base),
         new: named(new),
@@ -209,7 +209,7 @@ fn took_turns(base: &[Run], new: &[Run]) -> bool {
 }
 
 /// One sentence: the worst first.
-fn summary(counts: &Counts, cases: &[ComparedCase]) -> String {
+fn summary(counts: &Counts, cases: &[ComparedCase], runs: [usize; 2]) -> String {
     let all = cases.len();
     let of = |count: u32| if all == 1 { "the only case".to_owned() } else { format!("{count} of {all} cases") };
     let first = |verdict: ChangeVerdict| cases.iter().find(|case| case.verdict == verdict);
@@ -225,7 +225,9 @@ fn summary(counts: &Counts, cases: &[ComparedCase]) -> String {
     }
     if counts.suspect > 0 {
         let one = first(ChangeVerdict::Suspect).map_or(String::new(), |case| format!("; {}", by(case)));
-        parts.push(format!("SUSPECT: {}{one}; three runs a side decide", of(counts.suspect)));
+        // Of as many runs as that, jumps of other cases are the reason: four a side allow five of them.
+        let more = if runs.into_iter().min() < Some(3) { "three" } else { "four or five" };
+        parts.push(format!("SUSPECT: {}{one}; {more} runs a side decide", of(counts.suspect)));
     }
     if counts.improved > 0 {
         parts.push(format!("IMPROVED: {}", of(counts.improved)));
@@ -291,7 +293,7 @@ fn notes(cases: &[ComparedCase], counts: &Counts, runs: [usize; 2], in_turns: bo
     } else if counts.suspect > 0 {
         notes.push(format!(
             "{} suspected and not found: runs that each fall into one of two modes would be sorted by side as often as \
-             that by chance. Give more runs a side: three, or more where other cases jump from run to run",
+             that by chance. Give more runs a side: three, or four where up to five other cases jump from run to run, or five",
             if counts.suspect == 1 { "1 case is".to_owned() } else { format!("{} cases are", counts.suspect) }
         ));
     }

@@ -6,18 +6,20 @@ use report::laplace::{Laplace, LaplaceSpeedUp, LaplaceWay};
 use report::result::Outcome;
 use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
-use stats::compare::{TwoSampleVerdict, compare_among};
+use stats::compare::TwoSampleVerdict;
 use stats::interval::median;
 use stats::units;
 
+use crate::family::{CaseFamily, FamilyCase, all_pairs};
 use crate::headline;
+use crate::passes::Moments;
 
 /// The document's ways with their figures. What only the run knows (residuals, the share of halos without overlap) is there before.
 pub fn laplace(document: &Document) -> Option<Laplace> {
     let known = document.laplace.as_ref()?;
     let mut ways: Vec<LaplaceWay> = known.ways.iter().map(|way| figures(document, known, way)).collect();
     let share = ways.iter().map(|way| shared(way, &ways)).collect::<Vec<_>>();
-    let speed_ups = ways.iter().map(|way| speed_ups(document, way, &ways)).collect::<Vec<_>>();
+    let speed_ups = speed_ups(&ways);
     for (way, (share, speed_ups)) in ways.iter_mut().zip(share.into_iter().zip(speed_ups)) {
         (way.halo_share, way.speed_ups) = (share, speed_ups);
     }
@@ -78,19 +80,24 @@ fn shared(way: &LaplaceWay, all: &[LaplaceWay]) -> Option<f64> {
     Some((1.0 - computing / way.iteration_ns?).clamp(0.0, 1.0))
 }
 
-/// Each way against the cores' and, of GPUs, against those that come before it.
-fn speed_ups(document: &Document, way: &LaplaceWay, all: &[LaplaceWay]) -> Vec<LaplaceSpeedUp> {
-    let Some(own) = way.iteration_ns else { return Vec::new() };
-    let tests = all.len() * all.len().saturating_sub(1) / 2;
-    let others = all.iter().take_while(|other| other.name != way.name);
-    let one = |other: &LaplaceWay| {
-        Some(LaplaceSpeedUp {
-            over: other.name.clone(),
-            factor: other.iteration_ns? / own,
-            comparison: compare_among(&other.block_ns, &way.block_ns, tests, document.settings.seed),
-        })
-    };
-    others.filter_map(one).collect()
+/// Each way against those that come before it: the cores' and, of GPUs, others. Ways take turns in passes, so blocks of one number are compared.
+fn speed_ups(ways: &[LaplaceWay]) -> Vec<Vec<LaplaceSpeedUp>> {
+    let blocks: Vec<Vec<BlockValue>> = ways.iter().map(|way| BlockValue::on_one_allocation(&way.block_ns)).collect();
+    let measured: Vec<usize> = (0..ways.len()).filter(|at| ways[*at].iteration_ns.is_some()).collect();
+    let pairs: Vec<[usize; 2]> =
+        all_pairs(measured.len()).map(|(other, own)| [measured[other], measured[own]]).collect();
+
+    let member = |at: usize| FamilyCase { kind: 0, is_time: true, blocks: &blocks[at], began: Moments::default() };
+    let members = pairs.iter().flatten().map(|at| member(*at)).collect();
+    let comparisons = CaseFamily::of(members).values_in_twos();
+
+    let mut speed_ups = vec![Vec::new(); ways.len()];
+    for ([other, own], comparison) in pairs.into_iter().zip(comparisons) {
+        let factor = ways[other].iteration_ns.zip(ways[own].iteration_ns).map(|(other, own)| other / own);
+        let Some(factor) = factor else { continue };
+        speed_ups[own].push(LaplaceSpeedUp { over: ways[other].name.clone(), factor, comparison });
+    }
+    speed_ups
 }
 
 /// What it says, the answer first.

@@ -10,7 +10,7 @@ use report::device::{DeviceKind, name_on_node};
 use report::matrix::{Compares, Matrix};
 use report::settings::{Direction, MemoryKind};
 use stats::interval::Interval;
-use stats::peer_outlier::peer_outliers;
+use stats::peer_outlier::{fewer_than_half, peer_outliers};
 
 use crate::matrix_analysis::{CellFigure, MatrixFigures, Plane};
 
@@ -91,7 +91,9 @@ fn mark(links: &mut [MeasuredLink]) {
         let of_kind = |link: &MeasuredLink| link.first().filter(|_| link.kind() == Some(*kind));
         let (at, values): (Vec<usize>, Vec<f64>) =
             links.iter().enumerate().filter_map(|(at, link)| Some((at, of_kind(link)?.value))).unzip();
-        let Ok(judged) = peer_outliers(&values, kinds.len()) else { continue };
+        // One GPU is an end of half of the links among four.
+        let most = fewer_than_half(values.len());
+        let Ok(judged) = peer_outliers(&values, kinds.len(), most) else { continue };
         let (_, _, is_time) = kind;
         for outlier in judged.outliers {
             links[at[outlier.index]].is_below = (outlier.score > 0.0) == *is_time;

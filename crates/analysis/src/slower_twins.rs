@@ -17,6 +17,7 @@ use report::rank::Rank;
 use report::result::RankResult;
 use report::settings::{Direction, MemoryKind};
 use report::slower_twin::SlowerTwin;
+use stats::interval::Interval;
 
 use crate::baseline::{Class, is_staged, values};
 use crate::gate::OWN_MEMORY;
@@ -26,7 +27,7 @@ use report::other_end::other_ends;
 const LEAST_BYTES: u64 = 1 << 20;
 
 /// How far below its twins a GPU is a finding where each copied alone.
-const SLOWER_ALONE: f64 = 0.10;
+pub const SLOWER_ALONE: f64 = 0.10;
 
 /// The same where all copied at once.
 const SLOWER_AT_ONCE: f64 = 0.25;
@@ -44,13 +45,12 @@ struct Kind<'d> {
     staged: bool,
 }
 
-/// A twin in a case: its device and the position of that, its rank, its rate, and how many times that its rate may be at most.
+/// A twin in a case: its device and the position of that, its rank and its rate.
 struct Twin<'d> {
     at: usize,
     device: &'d Device,
     rank: u32,
-    rate: f64,
-    reach: f64,
+    rate: TwinRate,
 }
 
 /// The schema's first minor version with a field for them.
@@ -67,42 +67,64 @@ pub fn completed<B>(mut document: Document<B>) -> Document<B> {
 
 /// The GPUs of a document that are slower than their twins, in the order of its devices.
 pub fn slower_twins<B>(document: &Document<B>) -> Vec<SlowerTwin> {
-    let places = places(document);
-    let others = other_ends(document);
+    let sets = twin_sets(document);
+    let is_alone = |set: &TwinSet<B>| set.case.order == Order::Alone;
+    let middling = [false, true].map(|alone| {
+        let alike = sets.iter().filter(|set| is_alone(set) == alone);
+        middling_reach(alike.flat_map(|set| &set.twins).map(|twin| twin.rate))
+    });
+
     let mut found: BTreeMap<usize, SlowerTwin> = BTreeMap::new();
     let mut judged: BTreeMap<&str, u32> = BTreeMap::new();
-    for case in document.cases.iter().filter(|case| is_judged(case)) {
-        let groups = groups(document, &places, &others, case);
-        for twins in groups.into_values().filter(|twins| twins.len() > 1) {
-            for twin in &twins {
-                *judged.entry(&twin.device.id).or_default() += 1;
-            }
-            let limit = if case.order == Order::Alone { SLOWER_ALONE } else { SLOWER_AT_ONCE };
-            for (twin, reference) in slow_ones(limit, &twins, |twin| TwinRate { rate: twin.rate, reach: twin.reach }) {
-                let at = twin.at;
-                let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
-                let this = SlowerTwin {
-                    device: twin.device.id.clone(),
-                    rank: twin.rank,
-                    case: case.id.clone(),
-                    bytes_per_s: twin.rate,
-                    twins_bytes_per_s: reference,
-                    twins: twins.len() as u32 - 1,
-                    slower_cases: 1,
-                    judged_cases: 0,
-                    cause: cause(twin.device, case),
-                };
-                let slower_cases = found.get(&at).map_or(0, |before| before.slower_cases) + 1;
-                let worst = found.remove(&at).filter(|before| part(before) <= part(&this)).unwrap_or(this);
-                found.insert(at, SlowerTwin { slower_cases, ..worst });
-            }
+    for set in &sets {
+        let TwinSet { case, twins } = set;
+        for twin in twins {
+            *judged.entry(&twin.device.id).or_default() += 1;
+        }
+        let limit = if is_alone(set) { SLOWER_ALONE } else { SLOWER_AT_ONCE };
+        let rates: Vec<TwinRate> = twins.iter().map(|twin| twin.rate).collect();
+        for (number, reference) in slower_than_others(limit, &rates, middling[usize::from(is_alone(set))]) {
+            let (twin, at) = (&twins[number], twins[number].at);
+            let part = |slower: &SlowerTwin| slower.bytes_per_s / slower.twins_bytes_per_s;
+            let this = SlowerTwin {
+                device: twin.device.id.clone(),
+                rank: twin.rank,
+                case: case.id.clone(),
+                bytes_per_s: twin.rate.bytes_per_s,
+                twins_bytes_per_s: reference,
+                twins: twins.len() as u32 - 1,
+                slower_cases: 1,
+                judged_cases: 0,
+                cause: cause(twin.device, case),
+            };
+            let slower_cases = found.get(&at).map_or(0, |before| before.slower_cases) + 1;
+            let worst = found.remove(&at).filter(|before| part(before) <= part(&this)).unwrap_or(this);
+            found.insert(at, SlowerTwin { slower_cases, ..worst });
         }
     }
+
     let counted = |slower: SlowerTwin| {
         let judged_cases = judged.get(&slower.device[..]).copied().unwrap_or_default();
         SlowerTwin { judged_cases, ..slower }
     };
     found.into_values().map(counted).collect()
+}
+
+/// Twins in a case.
+struct TwinSet<'d, B> {
+    case: &'d Case<B>,
+    twins: Vec<Twin<'d>>,
+}
+
+/// All twins that are compared with each other.
+fn twin_sets<B>(document: &Document<B>) -> Vec<TwinSet<'_, B>> {
+    let places = places(document);
+    let others = other_ends(document);
+    let of_case = |case| {
+        let groups = groups(document, &places, &others, case).into_values();
+        groups.filter(|twins| twins.len() > 1).map(move |twins| TwinSet { case, twins }).collect::<Vec<_>>()
+    };
+    document.cases.iter().filter(|case| is_judged(case)).flat_map(of_case).collect()
 }
 
 /// The GPUs whose copies within their own memory are slower than those of their twins here: the clocks or the memory of one are at fault, no link.
@@ -113,21 +135,22 @@ pub fn slower_memory(document: &Document) -> Vec<SlowerTwin> {
     }
     let mut found = Vec::new();
     for ((_, case), twins) in groups {
-        found.extend(
-            slow_ones(SLOWER_ALONE, &twins, |(_, rate)| TwinRate { rate: *rate, reach: 1.0 }).into_iter().map(
-                |(twin, others)| SlowerTwin {
-                    device: twin.0.clone(),
-                    rank: document.ranks.iter().find(|rank| rank.asked.device == twin.0).map_or(0, |rank| rank.rank),
-                    case: case.clone(),
-                    bytes_per_s: twin.1,
-                    twins_bytes_per_s: others,
-                    twins: twins.len() as u32 - 1,
-                    slower_cases: 1,
-                    judged_cases: 1,
-                    cause: OWN_MEMORY.to_owned(),
-                },
-            ),
-        );
+        let rates: Vec<TwinRate> = twins.iter().map(|(_, rate)| TwinRate { bytes_per_s: *rate, reach: 1.0 }).collect();
+        let slower = |(number, others): (usize, f64)| {
+            let (device, rate) = &twins[number];
+            SlowerTwin {
+                device: device.clone(),
+                rank: document.ranks.iter().find(|rank| rank.asked.device == *device).map_or(0, |rank| rank.rank),
+                case: case.clone(),
+                bytes_per_s: *rate,
+                twins_bytes_per_s: others,
+                twins: twins.len() as u32 - 1,
+                slower_cases: 1,
+                judged_cases: 1,
+                cause: OWN_MEMORY.to_owned(),
+            }
+        };
+        found.extend(slower_than_others(SLOWER_ALONE, &rates, 1.0).into_iter().map(slower));
     }
     found
 }
@@ -183,7 +206,7 @@ fn groups<'d, B>(
         let staged = is_between_gpus && is_staged(document, rank.rank);
         let twins = groups.entry(kind(device, nearness, staged)).or_default();
         match twins.iter_mut().find(|same| same.at == at) {
-            Some(same) if same.rate >= twin.rate => {}
+            Some(same) if same.rate.bytes_per_s >= twin.rate.bytes_per_s => {}
             Some(same) => *same = twin,
             None => twins.push(twin),
         }
@@ -193,10 +216,9 @@ fn groups<'d, B>(
 
 fn twin<'d, B>(at: usize, device: &'d Device, result: &RankResult<B>) -> Option<Twin<'d>> {
     let summary = result.summary()?;
-    let rate = summary.median_bytes_per_s;
-    let reach = summary.median_interval_ns.map_or(1.0, |interval| summary.median_ns / interval.low);
-    let is_rate = rate.is_finite() && rate > 0.0 && reach.is_finite();
-    is_rate.then_some(Twin { at, device, rank: result.rank, rate, reach })
+    let rate = TwinRate::of(summary.median_bytes_per_s, summary.median_ns, summary.median_interval_ns);
+    let is_rate = rate.bytes_per_s.is_finite() && rate.bytes_per_s > 0.0 && rate.reach.is_finite();
+    is_rate.then_some(Twin { at, device, rank: result.rank, rate })
 }
 
 /// Whether a rank's memory is on its GPU's own node; `None` where nobody knows.
@@ -215,24 +237,40 @@ fn kind(device: &Device, nearness: Option<(u8, Option<bool>)>, staged: bool) -> 
     }
 }
 
-/// A rate, and how many times that it may be at most: 1 and more.
-struct TwinRate {
-    rate: f64,
+/// A twin's rate in a case.
+#[derive(Clone, Copy, Debug)]
+pub struct TwinRate {
+    bytes_per_s: f64,
+    /// How many times its rate it may have at most: 1 and more.
     reach: f64,
 }
 
-/// Those that are so far below the median of the others, with that median; none where they are half of the twins or more, unless there are but two. No twin's rate is taken to be
-/// known better than a middling one's: three allocations that happen to be in the same of two modes have a narrow interval, which the other twins' intervals show to be luck.
-fn slow_ones<T>(limit: f64, twins: &[T], rates: impl Fn(&T) -> TwinRate) -> Vec<(&T, f64)> {
-    let reaches: Vec<f64> = twins.iter().map(|twin| rates(twin).reach).collect();
-    let middling = stats::interval::median(&reaches).unwrap_or(1.0);
-    let at_most = |twin: &T| rates(twin).rate * rates(twin).reach.max(middling);
+impl TwinRate {
+    /// Of a rate, and of the time of a round with its interval.
+    pub fn of(bytes_per_s: f64, median_ns: f64, interval_ns: Option<Interval>) -> Self {
+        Self { bytes_per_s, reach: interval_ns.map_or(1.0, |interval| median_ns / interval.low) }
+    }
+}
+
+/// How many times its rate a middling one of these twins may have.
+pub fn middling_reach(twins: impl Iterator<Item = TwinRate>) -> f64 {
+    stats::interval::median(&twins.map(|twin| twin.reach).collect::<Vec<f64>>()).unwrap_or(1.0)
+}
+
+/// Those that are so far below the median of the others, by their number, with that median; none where they are half of the twins or more, unless
+/// there are but two. No twin's rate is taken to be known better than the `middling` one of all cases: three allocations that happen to be in the same of
+/// two modes have a narrow interval, which other intervals of the run show to be luck.
+pub fn slower_than_others(limit: f64, twins: &[TwinRate], middling: f64) -> Vec<(usize, f64)> {
     let against_others = |at: usize| {
-        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| rates(twin).rate);
+        let others = twins.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, twin)| twin.bytes_per_s);
         stats::interval::median(&others.collect::<Vec<f64>>())
     };
-    let slow = twins.iter().enumerate().filter_map(|(at, twin)| Some((twin, against_others(at)?)));
-    let slow: Vec<(&T, f64)> = slow.filter(|(twin, others)| at_most(twin) < others * (1.0 - limit)).collect();
+
+    let is_slow = |(at, twin): (usize, &TwinRate)| {
+        let others = against_others(at)?;
+        (twin.bytes_per_s * twin.reach.max(middling) < others * (1.0 - limit)).then_some((at, others))
+    };
+    let slow: Vec<(usize, f64)> = twins.iter().enumerate().filter_map(is_slow).collect();
     if twins.len() > 2 && slow.len() * 2 >= twins.len() { Vec::new() } else { slow }
 }
 
@@ -253,8 +291,10 @@ mod tests {
     use super::*;
 
     fn slow(twins: &[[f64; 2]]) -> Vec<f64> {
-        let slow = slow_ones(SLOWER_ALONE, twins, |[rate, reach]| TwinRate { rate: *rate, reach: *reach });
-        slow.into_iter().map(|([rate, _], _)| *rate).collect()
+        let rate = |[rate, reach]: &[f64; 2]| TwinRate { bytes_per_s: *rate, reach: *reach };
+        let rates: Vec<TwinRate> = twins.iter().map(rate).collect();
+        let middling = middling_reach(rates.iter().copied());
+        slower_than_others(SLOWER_ALONE, &rates, middling).into_iter().map(|(at, _)| twins[at][0]).collect()
     }
 
     #[test]

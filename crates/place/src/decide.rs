@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use report::place::{MeasuredFinding, Turn};
-use stats::best::{Ranking, RankingVerdict, best};
+use stats::best::{Ranking, RankingVerdict, TurnValue, best};
 use stats::compare::TwoSampleVerdict;
 
 use crate::how::How;
@@ -24,6 +24,8 @@ const FAILURES_AT_MOST: usize = 3;
 pub struct Turned {
     /// The turns that gave figures.
     pub turns: Vec<Turn>,
+    /// The pass of each of them.
+    passes: Vec<u64>,
     /// How many gave none: ranks that were not at once, on a busy machine, or a fault.
     pub failures: usize,
     /// Why the last of these did not.
@@ -36,10 +38,13 @@ impl Turned {
         self.failures >= FAILURES_AT_MOST && self.failures > self.turns.len()
     }
 
-    /// Takes what one turn gave.
-    pub fn had(&mut self, turn: Result<Turn, String>) {
+    /// Takes what the turn of a pass gave.
+    pub fn had(&mut self, pass: u64, turn: Result<Turn, String>) {
         match turn {
-            Ok(turn) => self.turns.push(turn),
+            Ok(turn) => {
+                self.turns.push(turn);
+                self.passes.push(pass);
+            }
             Err(trouble) => {
                 self.failures += 1;
                 self.trouble = Some(trouble);
@@ -47,9 +52,10 @@ impl Turned {
         }
     }
 
-    /// The rate of each turn.
-    fn rates(&self) -> Vec<f64> {
-        self.turns.iter().filter_map(Turn::bytes_per_s).collect()
+    /// The rate of each turn, with its pass.
+    fn rates(&self) -> Vec<TurnValue> {
+        let turns = self.turns.iter().zip(&self.passes);
+        turns.filter_map(|(turn, pass)| Some(TurnValue { pass: *pass, value: turn.bytes_per_s()? })).collect()
     }
 }
 
@@ -70,8 +76,8 @@ fn round_of(turned: &[Turned]) -> usize {
 }
 
 /// How the candidates stand to each other; `None` where none has a figure.
-pub fn standing(turned: &[Turned], seed: u64) -> Option<Ranking> {
-    best(&turned.iter().map(Turned::rates).collect::<Vec<_>>(), LOOKS, seed)
+pub fn standing(turned: &[Turned]) -> Option<Ranking> {
+    best(&turned.iter().map(Turned::rates).collect::<Vec<_>>(), LOOKS)
 }
 
 /// Whether another round of turns is of no use; with the reason where the values have not decided.
@@ -86,7 +92,7 @@ pub fn over(turned: &[Turned], elapsed: Duration, how: &How) -> Option<Option<St
     if round < TURNS_AT_LEAST {
         return None;
     }
-    let decided = standing(turned, how.seed).is_none_or(|standing| standing.finding != RankingVerdict::Undecided);
+    let decided = standing(turned).is_none_or(|standing| standing.finding != RankingVerdict::Undecided);
     if decided {
         return Some(None);
     }
@@ -157,7 +163,11 @@ mod tests {
 
     fn turned(rates: &[f64]) -> Turned {
         let turn = |rate: &f64| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] };
-        Turned { turns: rates.iter().map(turn).collect(), ..Turned::default() }
+        Turned {
+            turns: rates.iter().map(turn).collect(),
+            passes: (0..rates.len() as u64).collect(),
+            ..Turned::default()
+        }
     }
 
     fn ends(turned: &[Turned], seconds: u64) -> Option<Option<String>> {
@@ -206,17 +216,20 @@ mod tests {
         let how = How { max_time: Duration::from_secs(60), ..HOW };
         let mut turned: Vec<Turned> = recorded.iter().map(|_| Turned::default()).collect();
         let mut taken = 0;
-        for pass in 0.. {
+        for pass in 0_usize.. {
             for (turned, recorded) in turned.iter_mut().zip(recorded) {
                 if turned.is_out() {
                     continue;
                 }
                 taken += 1;
                 let rate = recorded[pass % recorded.len()].ok_or("ranks were not at once".to_owned());
-                turned.had(rate.map(|rate| Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] }));
+                turned.had(
+                    pass as u64,
+                    rate.map(|rate| Turn { h2d_bytes_per_s: vec![rate], d2h_bytes_per_s: vec![rate] }),
+                );
             }
             if let Some(ended_early) = over(&turned, Duration::from_secs(taken), &how) {
-                let standing = standing(&turned, how.seed);
+                let standing = standing(&turned);
                 return TurnResults { turned, standing, ended_early };
             }
         }
@@ -238,7 +251,7 @@ mod tests {
     fn recorded_turns_of_a_faster_far_placement_come_to_it_and_go_on_while_two_far_ones_are_not_told_apart() {
         let outcome = replayed(&[&NEAR, &FAR]);
         // One of six is far out on each side: six turns could be chance, seen so often.
-        assert_eq!(found(&outcome), (Some((1, RankingVerdict::Best)), vec![11, 11]));
+        assert_eq!(found(&outcome), (Some((1, RankingVerdict::Best)), vec![9, 9]));
         let outcome = replayed(&[&NEAR, &FAR, &AS_FAR]);
         let (standing, turns) = found(&outcome);
         let (leader, finding) = standing.expect("there are figures");
@@ -266,15 +279,9 @@ mod tests {
 
     /// What is found of candidates with these turns, which one is recommended, and how it ended.
     fn measured(candidates: &[Vec<f64>]) -> (MeasuredFinding, usize, PlaceDecision) {
-        let standing = best(candidates, LOOKS, 1);
-        let turned = candidates.iter().map(|rates| Turned {
-            turns: rates
-                .iter()
-                .map(|rate| Turn { h2d_bytes_per_s: vec![*rate], d2h_bytes_per_s: vec![*rate] })
-                .collect(),
-            ..Turned::default()
-        });
-        let outcome = TurnResults { turned: turned.collect(), standing: standing.clone(), ended_early: None };
+        let turned: Vec<Turned> = candidates.iter().map(|rates| turned(rates)).collect();
+        let standing = standing(&turned);
+        let outcome = TurnResults { turned, standing: standing.clone(), ended_early: None };
         let found = standing.as_ref().map_or(MeasuredFinding::Undecided, finding);
         (found, standing.as_ref().map_or(0, recommended), ended(&outcome))
     }
@@ -307,9 +314,11 @@ mod tests {
                 .map(|at| rate * (1.0 + at * percent / 100.0))
                 .collect()
         };
-        let small = measured(&[noisy(10.0, 2.0), noisy(10.03, 2.0)]);
+        // What a pass does to both would cancel.
+        let turned_round = |turns: Vec<f64>| turns.into_iter().rev().collect::<Vec<f64>>();
+        let small = measured(&[noisy(10.0, 2.0), turned_round(noisy(10.03, 2.0))]);
         assert_eq!(small, (MeasuredFinding::NoMeasurableDifference, 0, PlaceDecision::Decided));
-        let large = measured(&[noisy(10.0, 30.0), noisy(10.5, 30.0)]);
+        let large = measured(&[noisy(10.0, 30.0), turned_round(noisy(10.5, 30.0))]);
         assert_eq!(
             large,
             (MeasuredFinding::Undecided, 0, PlaceDecision::Undecided),

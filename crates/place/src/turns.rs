@@ -60,7 +60,7 @@ pub fn measure(
         }
         RunEnd::Running | RunEnd::Complete => end.flatten(),
     };
-    let standing = standing(&turned, how.seed);
+    let standing = standing(&turned);
     TurnResults { turned, standing, ended_early }
 }
 
@@ -83,7 +83,7 @@ impl Enough for Turns<'_> {
             if self.turned[at].is_out() {
                 continue;
             }
-            self.turned[at].had(turn(state, members, &self.copies, pass));
+            self.turned[at].had(pass, turn(state, members, &self.copies, pass));
         }
         (self.keep)(&self.turned);
         self.end = over(&self.turned, elapsed, self.how);

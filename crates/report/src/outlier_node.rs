@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::peer_outlier::{LEAST_VALUES, peer_outliers};
+use stats::peer_outlier::{LEAST_VALUES, a_fifth, peer_outliers};
 
 use crate::Known;
 use crate::contention::{NodeAggregate, rates_by_node};
@@ -69,7 +69,8 @@ pub fn outlier_nodes(
 
 fn judged(rates: &[(u32, Option<u32>, f64)], sets: usize) -> Result<Vec<OutlierNode>, String> {
     let values: Vec<f64> = rates.iter().map(|(_, _, rate)| *rate).collect();
-    let judged = peer_outliers(&values, sets).map_err(|reason| format!("of the nodes {reason}"))?;
+    let judged =
+        peer_outliers(&values, sets, a_fifth(values.len())).map_err(|reason| format!("of the nodes {reason}"))?;
     let named = |one: &stats::peer_outlier::PeerOutlier| {
         let (node, rank, bytes_per_s) = rates[one.index];
         OutlierNode { node, rank, bytes_per_s, median_bytes_per_s: judged.median, score: one.score }

@@ -144,7 +144,7 @@ pub struct Measured {
     pub size_bytes: u64,
     /// The kind of host memory: `pinned` or `pageable`.
     pub memory: String,
-    /// The seed of the order of turns and of the intervals.
+    /// The seed of the order of turns.
     pub seed: u64,
     /// What the values say.
     pub finding: MeasuredFinding,

@@ -9,7 +9,7 @@
 //! * `summary`, `interval`, `block_interval`, `outlier`, `flag` (with `trend` and `bimodal`) what a case's blocks say;
 //! * `alpha` how sure a statement must be;
 //! * `stop` when a case has enough blocks;
-//! * `compare` (with `mann_whitney`) whether two cases differ; `holm` and `family` the same for many cases at once; `moderated` (with `log_mean`, `spread_prior`, `run_correlation`, `run_modes`) the same for runs of two sides; `bootstrap` the interval of a ratio of medians; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
+//! * `compare` how two cases differ; `holm` and `family` the same for many cases at once; `moderated` (with `log_mean`, `spread_prior`, `run_correlation`, `run_modes`) the same for runs of two sides; `bootstrap` the interval of a ratio of medians; `signed_rank` the same for pairs; `best` which of several is better than the others; `peer_outlier` which
 //!   of several nodes is unlike the others;
 //! * `scatter` and `level` what blocks that hang together are worth, how high a case lies and by how much two differ: every verdict over the cases of one run asks these;
 //! * `wandering` what a series that hangs together from value to value is worth, `neighbours` how much several do;
@@ -44,7 +44,6 @@ pub mod latency_curve;
 pub mod level;
 pub mod line_fit;
 mod log_mean;
-pub mod mann_whitney;
 pub mod mismatch;
 pub mod moderated;
 pub mod moderated_levels;
@@ -70,6 +69,7 @@ pub mod time_spent;
 pub mod tolerance;
 pub mod touch;
 pub mod trend;
+mod trigamma;
 pub mod units;
 pub mod wandering;
 

@@ -79,7 +79,7 @@ impl Fleet {
 pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = Vec::new();
     for shape in [Nodes::Normal, Nodes::FifthSlower, Nodes::Skewed] {
-        for &nodes in length.choose(&[3, 30][..], &[3, 5, 10, 20, 30, 60]) {
+        for &nodes in length.choose(&[3, 30][..], &[3, 5, 10, 20, 24, 30, 60]) {
             for &(of_nodes, of_gpus, of_runs, runs) in length.choose(
                 &[(0.01, 0.002, 0.002, 1)][..],
                 &[

@@ -51,6 +51,7 @@ pub fn experiments(length: Length) -> Vec<Experiment> {
     let mut all = nothing_changed(length);
     all.extend(half_the_rate(length));
     all.extend(five_per_cent(length));
+    all.extend(beside_a_jump(length));
     all.extend(as_large_as_said(length));
     all.extend(intervals(length));
     all.extend(single(length));
@@ -165,6 +166,33 @@ fn five_per_cent(length: Length) -> Vec<Experiment> {
                 };
                 all.push(Experiment::new(("called the same", DECIDED), setting("no change"), count, same));
             }
+        }
+    }
+    all
+}
+
+/// Cases whose runs differ by up to 1 %, beside one that jumps: a change of 5 % of the quiet ones is found by four runs a side, which allow five that jump.
+fn beside_a_jump(length: Length) -> Vec<Experiment> {
+    let mut all = Vec::new();
+    for &runs in length.choose(&[4][..], &[4, 5]) {
+        for cases in [14, 30] {
+            let trial = move |random: &mut SplitMix64| {
+                let mut case = |at: usize| {
+                    let deviation = 0.001 + 0.009 * random.uniform();
+                    let jump = if at == 0 { 0.07 } else { 0.0 };
+                    (0..2 * runs).map(|_| deviation * random.normal() + jump * random.below(2) as f64).collect()
+                };
+                let field: Vec<Vec<f64>> = (0..cases).map(&mut case).collect();
+                let side = |from: usize| field.iter().map(|logs| logs[from..from + runs].to_vec()).collect();
+                let pairs = pairs(&[side(0), side(runs)], BLOCKS, 0.03, |at| if at > 0 { 0.95 } else { 1.0 });
+                let judged = judge(&pairs, false);
+                let quiet = || judged.iter().skip(1);
+                (quiet().filter(|case| case.verdict == ChangeVerdict::Regressed).count(), quiet().count())
+            };
+            let setting = format!(
+                "5 % down, quiet cases beside one that jumps by 7 % from run to run, {runs} runs a side, cases: {cases}"
+            );
+            all.push(Experiment::new(("found", DECIDED), setting, length.choose(60, 300), trial));
         }
     }
     all

@@ -18,8 +18,10 @@ pub enum Machine {
     StickyMode,
     /// Each case by itself: a block is correlated so much with the one before.
     Correlated(f64),
-    /// Each case by itself: every allocation is in one of two modes, 10 % apart.
-    AllocationModes,
+    /// Each case by itself: every allocation is in one of two modes, so far apart.
+    AllocationModes(f64),
+    /// Each case by itself: every allocation has luck of so many times the deviation of a block.
+    AllocationLuck(f64),
 }
 
 /// Every kind.
@@ -32,7 +34,7 @@ pub const ALL: [Machine; 9] = [
     Machine::Correlated(0.8),
     Machine::Correlated(0.9),
     Machine::Correlated(0.95),
-    Machine::AllocationModes,
+    Machine::AllocationModes(0.1),
 ];
 
 impl Machine {
@@ -43,8 +45,14 @@ impl Machine {
             Self::Step(part) => format!("all fall by {} % at mid-run", part * 100.0),
             Self::StickyMode => "a mode of 20 % that sticks, common to all".to_owned(),
             Self::Correlated(part) => format!("autocorrelated {part}"),
-            Self::AllocationModes => "two modes by allocation, 10 % apart".to_owned(),
+            Self::AllocationModes(apart) => format!("two modes by allocation, {} % apart", apart * 100.0),
+            Self::AllocationLuck(times) => format!("allocations differ by {times} times what blocks do"),
         }
+    }
+
+    /// The middle of a case's logarithms: half-way between two modes.
+    pub fn center(self) -> f64 {
+        if let Self::AllocationModes(apart) = self { apart / 2.0 } else { 0.0 }
     }
 
     /// So many cases in so many passes, around 0: the logarithms, each block with this deviation of its own.
@@ -83,9 +91,14 @@ impl Machine {
                     *log = level;
                 }
             }
-            Self::AllocationModes => {
+            Self::AllocationLuck(times) => {
+                let luck: Vec<f64> =
+                    (0..=allocation(case.len())).map(|_| times * deviation * random.normal()).collect();
+                case.iter_mut().enumerate().for_each(|(pass, log)| *log += luck[allocation(pass) as usize]);
+            }
+            Self::AllocationModes(apart) => {
                 let modes: Vec<usize> = (0..=allocation(case.len())).map(|_| random.below(2)).collect();
-                let mode = |pass: usize| 0.1 * modes[allocation(pass) as usize] as f64;
+                let mode = |pass: usize| apart * modes[allocation(pass) as usize] as f64;
                 case.iter_mut().enumerate().for_each(|(pass, log)| *log = *log / 4.0 + mode(pass));
             }
             Self::Drift(_) | Self::Step(_) | Self::StickyMode => {}
@@ -103,7 +116,7 @@ mod tests {
         for machine in ALL {
             let field = machine.field(&mut random, 200, 10, 0.01);
             let apart = field.windows(2).map(|two| (two[0][9] - two[1][9]).powi(2)).sum::<f64>() / 199.0;
-            let most = if machine == Machine::AllocationModes { 0.09 } else { 0.018 };
+            let most = if machine == Machine::AllocationModes(0.1) { 0.09 } else { 0.018 };
             assert!(apart.sqrt() < most, "{machine:?}: {}", apart.sqrt());
         }
     }

@@ -24,6 +24,8 @@ enum Of {
     Ranks,
     /// Places of two ranks of MPI: each plane its own kind, on memory that is made once.
     Planes,
+    /// Ways of halos: one kind, on memory that is made once.
+    Ways,
 }
 
 /// The shape of a document.
@@ -42,13 +44,14 @@ impl Shape {
             Of::Places => format!("{places} places, {subjects} subjects, {blocks} blocks"),
             Of::Ranks => format!("{} ranks alone and at once, 2 directions, {blocks} blocks", subjects / 2),
             Of::Planes => format!("{places} pairs of ranks, {subjects} planes, {blocks} blocks"),
+            Of::Ways => format!("{places} ways of halos, {blocks} blocks"),
         }
     }
 
     /// The kind of a subject's figures.
     fn kind(self, subject: usize) -> usize {
         match self.of {
-            Of::Places => 0,
+            Of::Places | Of::Ways => 0,
             Of::Ranks => subject % 2,
             Of::Planes => subject,
         }
@@ -56,7 +59,7 @@ impl Shape {
 
     /// The allocation of a block.
     fn allocation(self, block: usize) -> u32 {
-        if self.of == Of::Planes { 0 } else { allocation(block) }
+        if matches!(self.of, Of::Planes | Of::Ways) { 0 } else { allocation(block) }
     }
 
     /// The claims where noise is of one kind, and allocations of a place have luck that its subjects share.
@@ -111,8 +114,9 @@ struct Claim {
 }
 
 /// Shapes on machines that drift, step and stick: with few blocks, few cases and many.
-const ON_MACHINES: [(Of, usize, usize, usize); 8] = [
+const ON_MACHINES: [(Of, usize, usize, usize); 10] = [
     (Of::Ranks, 2, 16, 10),
+    (Of::Ways, 5, 1, 10),
     (Of::Ranks, 2, 2, 10),
     (Of::Ranks, 2, 16, 6),
     (Of::Ranks, 2, 16, 20),
@@ -120,11 +124,12 @@ const ON_MACHINES: [(Of, usize, usize, usize); 8] = [
     (Of::Places, 4, 8, 10),
     (Of::Places, 8, 16, 10),
     (Of::Planes, 4, 12, 10),
+    (Of::Ways, 2, 1, 10),
 ];
 
 /// Equal places, and one of one subject at a part of its rate, on each machine.
 fn on_machines(length: Length) -> Vec<Experiment> {
-    let shapes = &ON_MACHINES[..length.choose(1, ON_MACHINES.len())];
+    let shapes = &ON_MACHINES[..length.choose(2, ON_MACHINES.len())];
     let mut all = Vec::new();
     for &(of, places, subjects, blocks) in shapes {
         let shape = Shape { of, places, subjects, blocks };
@@ -151,7 +156,7 @@ fn on_machines(length: Length) -> Vec<Experiment> {
                 };
                 let limit = match (part < 0.6, machine) {
                     (false, _) => Limit::Told("a tenth, not half"),
-                    (_, Machine::AllocationModes) if few || blocks < 10 => {
+                    (_, Machine::AllocationModes(_)) if few || blocks < 10 => {
                         Limit::Told("few comparisons of two or three allocations")
                     }
                     _ => FOUND,

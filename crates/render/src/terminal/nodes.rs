@@ -114,7 +114,7 @@ fn outliers(document: &Document, quiet: bool, page: &mut Page) {
     let least = |ratios: &[f64]| ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let mut off: Vec<(Who, Vec<f64>)> = off.into_iter().collect();
     off.sort_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
-    page.line(Tone::Title, "Outliers: more than 5 % from the median over nodes, and far beyond their spread");
+    page.line(Tone::Title, "Outliers: more than 5 % from the median over nodes; no verdict, measure again");
     for ((node, rank), ratios) in off.iter().take(MOST_NAMED) {
         let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (least, most) = (digits::signed_change(least(ratios)), digits::signed_change(most));

@@ -14,7 +14,8 @@ use report::result::{BlockSample, NodePages, Outcome, PlacementSeen, RankResult,
 use report::settings::{CopyEngine, Direction, Membind, MemoryKind, OrderAsked, Repetition, Settings, TimingAsked};
 use report::{Known, SavedDocument, timestamp};
 use stats::IdSet;
-use stats::compare::compare;
+use stats::block_interval::BlockValue;
+use stats::compare::TwoSampleComparison;
 use stats::random::SplitMix64;
 use stats::sample::Block;
 use stats::stop::{Patience, StopReason};
@@ -382,6 +383,9 @@ fn penalty(alone: &Case, at_once: &Case, rank: u32) -> Penalty {
         let result = case.ranks.iter().find(|result| result.rank == rank);
         result.and_then(|result| result.summary()).map_or(0.0, |summary| summary.bytes_per_s)
     };
+    let (before, after, scatter) = (rates(alone), rates(at_once), stats::scatter::Scatter::default());
+    let ratios: Vec<f64> = after.iter().zip(&before).map(|(after, before)| after / before).collect();
+    let level = stats::level::Level::of(&BlockValue::on_one_allocation(&ratios), &scatter);
     Penalty {
         rank,
         direction: alone.direction,
@@ -391,6 +395,6 @@ fn penalty(alone: &Case, at_once: &Case, rank: u32) -> Penalty {
         simultaneous_case: at_once.id.clone(),
         alone_bytes_per_s: whole(alone),
         simultaneous_bytes_per_s: whole(at_once),
-        comparison: compare(&rates(alone), &rates(at_once), 1),
+        comparison: level.and_then(|level| TwoSampleComparison::of_ratios(level, [&before, &after], 1)),
     }
 }
