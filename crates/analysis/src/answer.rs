@@ -10,11 +10,14 @@ use report::contention::Penalty;
 use report::document::{PlatformKind, Status};
 use report::rank::{Locality, Rank};
 use report::result::{BlockSample, Outcome, RankResult};
+use stats::alpha::ALPHA;
 use stats::block_interval::BlockValue;
+use stats::interval::median;
 use stats::summary::Summary;
 use stats::units;
 
-use crate::family::{CaseFamily, CaseFinding, FamilyCase};
+use crate::family::{CaseComparison, CaseFamily, CaseFinding, FamilyCase};
+use crate::matrix_analysis::SHARED;
 use crate::passes::Moments;
 use crate::placement::{is_otherwise, is_unseen};
 use crate::words::{self, status};
@@ -169,8 +172,13 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         return format!("{direction} {}{unit}{width}", show(lowest.1));
     }
     let middle = (found[found.len() / 2].1 + found[(found.len() - 1) / 2].1) / 2.0;
-    let each = if found.len() > 1 { " each" } else { "" };
-    let mut text = format!("{direction} {}{unit}{each}", show(middle));
+    // Where one is far below, the middle is not what each has.
+    let (of, each) = match found.len() {
+        1 => ("", ""),
+        _ if highest.1 - lowest.1 > APART * middle => ("median ", ""),
+        _ => ("", " each"),
+    };
+    let mut text = format!("{direction} {of}{}{unit}{each}", show(middle));
     if show(lowest.1) != show(highest.1) {
         let (low, high) = (lowest.1, highest.1);
         let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
@@ -217,7 +225,9 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         document.penalties.iter().filter(shared).filter_map(|penalty| Cost::of(document, penalty)).collect()
     };
     let costs: Vec<Vec<Cost>> = cases.iter().map(of).collect();
-    let mut findings = findings(&costs).into_iter();
+    let comparisons = comparisons(&costs);
+    let keep = comparisons.iter().filter(|found| found.keeps(SHARED, ALPHA)).count();
+    let mut findings = comparisons.into_iter().map(|found| found.finding);
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     let mut undecided = 0;
     for (case, costs) in cases.iter().zip(&costs).filter(|(_, costs)| !costs.is_empty()) {
@@ -238,6 +248,10 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     if losing.is_empty() {
         let comparisons: usize = found.iter().map(|(_, all, _)| *all).sum();
         return Some(match undecided {
+            _ if keep == comparisons => {
+                let percent = (1.0 - SHARED) * 100.0;
+                format!("At once each rank keeps what it has alone, within {percent:.0} %{only}.")
+            }
             0 => format!("At once no rank is measurably slower than alone{only}."),
             _ => format!(
                 "Undecided whether a rank is slower at once than alone: {undecided} of {} do not tell{only}.",
@@ -263,7 +277,7 @@ fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> Str
     let rates = cases.iter().zip(costs).filter(|(case, costs)| case.bytes >= LEAST_FOR_RATES && !costs.is_empty());
     let rate = |(case, costs): (&&Case, &Vec<Cost>)| {
         let alone: Vec<f64> = costs.iter().map(|cost| cost.alone_bytes_per_s).collect();
-        let middle = stats::interval::median(&alone)?;
+        let middle = median(&alone)?;
         Some((gigabytes(middle), words::direction_in(document, case.direction)))
     };
     let rates: Vec<(String, &str)> = rates.filter_map(rate).collect();
@@ -276,7 +290,7 @@ fn alone_rates(document: &Document, cases: &[&Case], costs: &[Vec<Cost>]) -> Str
 /// What GPUs of one node share where several lose, each with one rank: nothing but the way to memory is common to their copies.
 fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static str {
     let ranks = asked(document, cases);
-    let of = |rank: &&report::rank::Rank| ranks.contains(&rank.rank);
+    let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
     let is_large = cases.iter().all(|case| case.bytes >= LEAST_FOR_RATES);
@@ -335,7 +349,7 @@ impl Cost {
 }
 
 /// What each rank at once is against itself alone, direction by direction.
-fn findings<'a>(costs: &'a [Vec<Cost>]) -> Vec<CaseFinding> {
+fn comparisons<'a>(costs: &'a [Vec<Cost>]) -> Vec<CaseComparison> {
     let member = |kind: usize, node: u32| {
         move |(blocks, began): &'a (Vec<BlockValue>, Vec<u64>)| FamilyCase {
             kind,
@@ -347,8 +361,7 @@ fn findings<'a>(costs: &'a [Vec<Cost>]) -> Vec<CaseFinding> {
     let of_kind = |(kind, costs): (usize, &'a Vec<Cost>)| {
         costs.iter().flat_map(move |cost| cost.blocks.iter().map(member(kind, cost.node)))
     };
-    let found = CaseFamily::of(costs.iter().enumerate().flat_map(of_kind).collect()).in_twos();
-    found.into_iter().map(|found| found.finding).collect()
+    CaseFamily::of(costs.iter().enumerate().flat_map(of_kind).collect()).in_twos()
 }
 
 /// What stands behind the figures.

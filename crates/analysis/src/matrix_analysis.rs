@@ -17,6 +17,7 @@ use stats::alpha::CONFIDENCE;
 use stats::block_interval::{BlockValue, block_interval};
 use stats::interval::{Interval, median};
 
+pub(crate) use load::SHARED;
 pub use penalties::{compared, penalties};
 pub use verdict::verdict;
 

@@ -14,7 +14,7 @@ use crate::headline;
 use crate::words::count;
 
 /// Together less than this part of what they get alone: they share something.
-pub(super) const SHARED: f64 = 0.95;
+pub(crate) const SHARED: f64 = 0.95;
 
 /// What more at once costs: what each row's ranks get together against what they get alone, which is the first row.
 ///

@@ -104,8 +104,9 @@ fn a_thousand_healthy_nodes_for_thirty_days_give_at_most_one_wrong_drain() -> Do
 #[test]
 fn a_link_at_half_width_and_a_gpu_ten_per_cent_down_are_found_on_their_first_day() -> Done {
     let mut random = SplitMix64::new(2);
-    let baseline = learned(&mut random, 20)?;
-    for part in [0.5, 0.9] {
+    // Fewer than thirty nodes do not show how low healthy ones reach: their limit is 10 % below the median at least.
+    for (part, nodes) in [(0.5, 20), (0.9, 30)] {
+        let baseline = learned(&mut random, nodes)?;
         let found = (0..1000)
             .filter(|at| {
                 let mut node = Node::healthy(*at, &mut random);
