@@ -1,6 +1,8 @@
 //! What a ping-pong found, in the sentences that a reader sees first: what went wrong, the rates, what sharing cost, and what is proven.
 //!
 //! The rates are those of the largest copies from the first kind of memory, at once where ranks were at once; every other figure is in the tables.
+//!
+//! 405 lines because a reader meets these sentences together, and each is a function of its own.
 
 use std::collections::BTreeSet;
 
@@ -305,7 +307,8 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let only_at_once = document.cases.iter().all(|case| case.order == Order::Simultaneous);
-    if devices.len() < 2 || !only_at_once {
+    let has_reason = !document.slower_twins.is_empty() || far_from_gpus(document).is_some();
+    if devices.len() < 2 || !only_at_once || has_reason {
         return None;
     }
     let is_known = |summary: &Summary| headline::is_known(headline::of_summary(summary));
@@ -316,7 +319,7 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let results = cases.iter().flat_map(|case| &case.ranks);
     let least = results.filter_map(percent).reduce(f64::min).filter(|least| *least < HEALTHY_PERCENT)?;
     Some(format!(
-        "At once they have down to {least:.0} % of their links: `--order both` tells whether they share a path to memory or are slower alone too."
+        "At once the slowest reaches {least:.0} % of its PCIe link's rate, where a GPU alone reaches {HEALTHY_PERCENT:.0} % or more: `--order both` measures them alone too."
     ))
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn is_noisy(said: &[String]) -> bool {
 
 fn advice() -> String {
     format!(
-        "Beyond ± {:.0} % a figure is no answer: measure again on an idle node (exclusive), with a longer --max-time.",
+        "A figure whose 95 % interval is wider than ± {:.0} % is left out: measure again on an idle node (exclusive), with a longer --max-time.",
         WIDEST * 100.0
     )
 }
@@ -77,7 +77,10 @@ mod tests {
         };
         assert_eq!(said(0).len(), 2);
         let first = &said(2)[0];
-        assert!(first.starts_with("The answer. Beyond ± 25 % a figure is no answer"), "{first}");
+        assert!(
+            first.starts_with("The answer. A figure whose 95 % interval is wider than ± 25 % is left out"),
+            "{first}"
+        );
         assert_eq!((said(2).len(), said(2).concat().matches("--max-time").count()), (2, 1));
         assert!(with_advice(Vec::new()).is_empty());
     }

@@ -1,43 +1,19 @@
 //! The ways to place the ranks that were asked for.
 
 use placement::{Ask, GpuChoice, GpuList, NodePlaces, Selection, Strategy, Target, TargetId, recommend};
-use report::place::{Measured, Turn};
+use report::place::Measured;
 use stats::IdSet;
-use stats::compare::TwoSampleComparison;
 use topo::model::Rung;
 use topo::visibility::Runtime;
 use topo::{Survey, Topology};
 
+use crate::candidate::PlaceCandidate;
 use crate::error::PlaceError;
 use crate::own_map::{self, OwnMap};
 use crate::request::PlaceRequest;
 
 /// More NUMA nodes than this are not tried one by one: the time for measuring is not theirs alone.
 const NODES_AT_MOST: usize = 4;
-
-/// One way to place the ranks, and what its turns gave.
-#[derive(Clone)]
-pub struct PlaceCandidate {
-    /// Its name.
-    pub name: String,
-    /// What it does, in words.
-    pub what: String,
-    /// Where it puts them.
-    pub places: NodePlaces,
-    /// Its turns.
-    pub turns: Vec<Turn>,
-    /// Turns that failed.
-    pub trouble: Option<String>,
-    /// Its turns against the leader's.
-    pub against_leader: Option<TwoSampleComparison>,
-}
-
-impl PlaceCandidate {
-    /// A way that was not measured.
-    pub fn new(name: impl Into<String>, what: impl Into<String>, places: NodePlaces) -> Self {
-        Self { name: name.into(), what: what.into(), places, turns: Vec::new(), trouble: None, against_leader: None }
-    }
-}
 
 /// The ways there are, the recommended one first, and what was measured of them.
 pub struct Candidates {

@@ -13,7 +13,8 @@ use report::{PlaceDocument, SavedDocument};
 use topo::model::Rung;
 use topo::{Survey, Topology};
 
-use crate::candidates::{self, Candidates, PlaceCandidate};
+use crate::candidate::PlaceCandidate;
+use crate::candidates::{self, Candidates};
 use crate::request::PlaceRequest;
 use crate::situation;
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * `request` what is to be placed;
-//! * `candidates` the ways to place it that are worth measuring, and `own_map` the user's own;
+//! * `candidate` one way to place it, `candidates` those that are worth measuring, `own_map` the user's own;
 //! * `decide` what turns have given, whether another is of use, and which way to take: pure, and tried on given turns;
 //! * `how` the size, memory, seed and time of the turns, `turns` runs them on the engine, `measured` from a plan to what was found;
 //! * `saved` an earlier finding read back, and held against this machine;
@@ -16,6 +16,7 @@
 //! Only `turns` acts. Places themselves are `placement::recommend`'s. Left out: arguments, which platform drives the devices, the terminal,
 //! signals, exit codes.
 
+mod candidate;
 mod candidates;
 mod decide;
 pub mod document;
@@ -29,7 +30,8 @@ mod saved;
 pub mod situation;
 mod turns;
 
-pub use candidates::{Candidates, PlaceCandidate, planned};
+pub use candidate::PlaceCandidate;
+pub use candidates::{Candidates, planned};
 pub use decide::{PlaceDecision, TURNS_AT_MOST};
 pub use error::PlaceError;
 pub use how::How;

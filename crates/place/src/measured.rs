@@ -10,7 +10,8 @@ use report::document::Platform as Shown;
 use report::place::{Measured, MeasuredFinding};
 use topo::Topology;
 
-use crate::candidates::{self, Candidates, PlaceCandidate};
+use crate::candidate::PlaceCandidate;
+use crate::candidates::{self, Candidates};
 use crate::decide::{PlaceDecision, TurnResults, Turned, ended, finding, recommended, undecided};
 use crate::error::PlaceError;
 use crate::how::How;

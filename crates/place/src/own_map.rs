@@ -7,7 +7,7 @@ use placement::{NodePlaces, Place, Strategy, Target};
 use stats::{IdList, IdSet};
 use topo::Topology;
 
-use crate::candidates::PlaceCandidate;
+use crate::candidate::PlaceCandidate;
 
 /// A map.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use report::{PlaceDocument, SavedDocument};
 use stats::IdSet;
 use topo::{InputError, Topology};
 
-use crate::candidates::PlaceCandidate;
+use crate::candidate::PlaceCandidate;
 
 /// More than a document of 8,192 ranks with a hundred turns each has.
 const MOST_BYTES: u64 = 256 << 20;

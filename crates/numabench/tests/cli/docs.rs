@@ -225,6 +225,21 @@ fn every_page_is_in_the_table_and_run_here() -> Done {
     Ok(())
 }
 
+#[test]
+fn outputs_that_the_pages_show_are_of_this_version() -> Done {
+    let this = format!("numabench {}", env!("CARGO_PKG_VERSION"));
+    let root = docs().join("..");
+    for page in ["README.md", "docs/measuring.md", "docs/my-program.md"] {
+        let text = fs::read_to_string(root.join(page))?;
+        let is_header =
+            |line: &&str| line.strip_prefix("numabench ").is_some_and(|rest| rest.starts_with(char::is_numeric));
+        let headers: Vec<&str> = text.lines().filter(is_header).collect();
+        assert!(!headers.is_empty(), "{page} shows no output");
+        assert!(headers.iter().all(|line| line.starts_with(&this)), "{page} is of an earlier version: {headers:?}");
+    }
+    Ok(())
+}
+
 /// The anchor of a heading, as GitHub and GitLab make it.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
