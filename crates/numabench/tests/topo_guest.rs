@@ -29,6 +29,8 @@ fn script(options: &[&str]) -> String {
     };
     format!(
         "part() {{ echo \"@@@ $*\"; }}\n\
+         # The console is a terminal, on which views are coloured.\n\
+         export NO_COLOR=1\n\
          part H; numactl -H\n\
          part numa; numabench topo --numa\n\
          {}\

@@ -15,7 +15,7 @@ use report::trial::TrialRank;
 use stats::IdSet;
 use topo::Topology;
 use topo::model::NodeKind;
-use topo::running::{Who, environment, running};
+use topo::running::{Who, running};
 
 /// The variable with the run's mark.
 pub const MARK: &str = "NUMABENCH_TRIAL_RUN";
@@ -105,7 +105,17 @@ fn process_with_mark(pid: u32, name: &[u8], is_meant: impl Fn(&str) -> bool) -> 
     let raw = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let own = raw.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(name))?;
     is_meant(&String::from_utf8_lossy(own)).then_some(())?;
-    Some(Marked { pid, environment: environment(Who::Pid(pid)).ok()? })
+    // Of one reading: a process that ends meanwhile has no variables any more.
+    Some(Marked { pid, environment: variables(&raw) })
+}
+
+/// The variables of an environment as the kernel shows it.
+fn variables(raw: &[u8]) -> BTreeMap<String, String> {
+    let variable = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text);
+        text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    raw.split(|byte| *byte == 0).filter_map(variable).collect()
 }
 
 fn mark_variable() -> Vec<u8> {

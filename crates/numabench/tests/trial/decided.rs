@@ -111,7 +111,10 @@ fn runs_longer_than_the_time_are_reported_though_nothing_can_be_compared() -> Do
     assert_eq!((ended.code, &document["status"]), (Some(6), &"complete".into()), "{}", ended.err);
     let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["metric"] == "wall");
     let counted: u64 = rows.filter_map(|row| row["counted"].as_u64()).sum();
-    assert_eq!(counted, 2, "{}", document["rows"]);
+    let all = runs(&document).len() as u64;
+    assert_eq!(counted, all, "no finished run is lost: {}", document["rows"]);
+    // The second one begins in time, but for a busy machine.
+    assert!((1..=2).contains(&all), "{all} runs");
     Ok(())
 }
 

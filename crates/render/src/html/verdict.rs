@@ -16,6 +16,12 @@ use crate::names;
 pub(super) fn draw(document: &Document, page: &mut HtmlPage) {
     let (tone, state) = state(document);
     let said = sentences(document, tone, &state);
+    page.standing(match tone {
+        AnswerStatus::Well => "Nothing wrong found",
+        AnswerStatus::Finding if document.status != Status::Complete => "Not complete",
+        AnswerStatus::Finding => "Something is wrong",
+        AnswerStatus::Undecided => "No verdict",
+    });
     page.answer_then_picture(tone, &said);
     page.list(&before_the_picture(document, said.first()));
     page.hold(|page| page.list(&warnings(document, &said, state)));

@@ -84,6 +84,11 @@ impl HtmlPage {
         self.raw(&format!("<{name}>{}</{name}>\n", escaped(text)));
     }
 
+    /// How the answer stands, in words: a colour alone tells it to those who know the colours.
+    pub(super) fn standing(&mut self, words: &str) {
+        self.raw(&format!("<p class=\"standing\">{}</p>\n", escaped(words)));
+    }
+
     /// The answer: its first sentence stands out, in the colour of its status; the others follow. Pages whose picture comes between hold these.
     pub(super) fn answer(&mut self, status: AnswerStatus, sentences: &[String]) {
         let class = match status {

@@ -4,7 +4,7 @@ use analysis::measured_links::Measured;
 
 use super::model::{Card, Chip, Node, Place};
 use super::ring;
-use super::scale::{Colours, MARKED, short, shortest};
+use super::scale::{Colours, MARKED, noise, short, shortest};
 use svg::text_metrics::{cut, cut_middle, lines, width};
 use svg::{Anchor, Picture};
 
@@ -136,7 +136,7 @@ impl Card {
             return;
         };
         let edge = if !self.marks.is_empty() { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
-        let paint = format!("fill=\"{}\"{edge}", colours.paint(&chip.link, measured.value).0);
+        let paint = format!("fill=\"{}\"{edge}", colours.paint(&chip.link, &measured).0);
         let value = format!("{place} to {}: {}", self.name, chip.value());
         let beside = left - BESIDE;
         match row {
@@ -168,7 +168,7 @@ impl Card {
             let side = (CARD - 12.0) / self.from_nodes.len() as f64;
             for (at, (node, link)) in self.from_nodes.iter().enumerate() {
                 let Some(measured) = link.alone.or(link.at_once) else { continue };
-                let (fill, ink) = colours.paint(link, measured.value);
+                let (fill, ink) = colours.paint(link, &measured);
                 let left = x + 6.0 + side * at as f64;
                 let chip = Chip { link: link.clone(), name: format!("{name} from node {node} to {}:", self.name) };
                 picture.rect((left, top + 18.0), (side - 1.0, 16.0), &format!("fill=\"{fill}\""), &chip.value());
@@ -192,7 +192,7 @@ impl Chip {
         let shown: Vec<_> = parts.into_iter().flatten().collect();
         let Some(first) = shown.first() else { return };
         let value = format!("{place}: {}", self.value());
-        let (fill, ink) = colours.paint(&self.link, first.value);
+        let (fill, ink) = colours.paint(&self.link, first);
         let edge = if self.link.is_below { format!(" stroke-width=\"2\" {MARKED}") } else { String::new() };
         let paint = format!("fill=\"{fill}\" rx=\"3\"{edge}");
         let Some(second) = shown.get(1) else {
@@ -204,7 +204,7 @@ impl Chip {
         let part = (wide - width(&of_all) - 8.0).max(wide / 2.0);
         picture.rect((x, y), (part - 1.0, LINE - 2.0), &paint, &value);
         picture.text_on(x + 5.0, y + 13.0, Anchor::Start, ink, &self.text(first, part - 7.0));
-        let (fill, ink) = colours.paint(&self.link, second.value);
+        let (fill, ink) = colours.paint(&self.link, second);
         picture.rect((x + part, y), (wide - part, LINE - 2.0), &format!("fill=\"{fill}\" rx=\"3\""), &value);
         picture.text_on(x + part + 4.0, y + 13.0, Anchor::Start, ink, &cut(&of_all, wide - part - 5.0));
     }
@@ -213,6 +213,9 @@ impl Chip {
     fn text(&self, measured: &Measured, room: f64) -> String {
         let fewer = shortest(self.link.is_time, measured.value, measured.interval.as_ref());
         let direction = self.name.split(' ').next().unwrap_or_default();
+        if let Some(half_width) = noise(measured) {
+            return cut(&format!("{direction} ± {:.0} %", half_width * 100.0), room);
+        }
         let all = [
             format!("{} {}", self.name, short(self.link.is_time, measured.value, measured.interval.as_ref())),
             format!("{} {fewer}", self.name),

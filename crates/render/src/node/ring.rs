@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use analysis::measured_links::{LinkEnd, MeasuredLink};
+use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::words::direction;
 use report::Document;
 use report::device::name_on_node;
@@ -138,7 +138,7 @@ impl Ring {
             let (ends, links) = line;
             let (from, to) = (place(ends.0), place(ends.1));
             let Some(first) = links.first() else { continue };
-            let (fill, _) = colours.paint(first, worst(line));
+            let (fill, _) = colours.paint(first, &Measured { value: worst(line), interval: None });
             let figures: Vec<String> = links.iter().filter_map(|link| self.link_line(link, *ends)).collect();
             let d = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
             // The lightest colours would be lost on white without an edge.

@@ -3,7 +3,8 @@
 
 use std::cmp::Reverse;
 
-use analysis::measured_links::{LinkEnd, MeasuredLink};
+use analysis::headline::WIDEST;
+use analysis::measured_links::{LinkEnd, Measured, MeasuredLink};
 use analysis::reference::known_figures;
 use analysis::reference_fits;
 use report::Document;
@@ -21,6 +22,15 @@ const APART: f64 = 10.0;
 
 /// The edge of what is below its kind or its twins.
 pub(super) const MARKED: &str = "stroke=\"#c62828\" stroke-dasharray=\"5 3\"";
+
+/// The colour of a figure that is too noisy to have a place on a scale.
+const NOISY: &str = "#b8bdc6";
+
+/// Half of a figure's 95 % interval as a part of it, where that is too wide for the figure to be an answer.
+pub(super) fn noise(measured: &Measured) -> Option<f64> {
+    let half_width = measured.interval.as_ref()?.relative_half_width(measured.value);
+    (half_width > WIDEST).then_some(half_width)
+}
 
 /// Links whose figures are on one scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,11 +190,14 @@ impl Colours {
         Self { scales: kinds.into_iter().filter_map(scale).collect(), has_marks }
     }
 
-    /// The colour of a figure of a link, and of text on it.
-    pub(super) fn paint(&self, link: &MeasuredLink, value: f64) -> (String, &'static str) {
+    /// The colour of a figure of a link, and of text on it; grey where the figure is too noisy to be one.
+    pub(super) fn paint(&self, link: &MeasuredLink, measured: &Measured) -> (String, &'static str) {
+        if noise(measured).is_some() {
+            return (NOISY.to_owned(), text_on(1.0));
+        }
         let kind = LinkKind::of(link);
         let scale = self.scales.iter().find(|scale| scale.kind == kind);
-        let part = scale.map_or(1.0, |scale| scale.part(value));
+        let part = scale.map_or(1.0, |scale| scale.part(measured.value));
         (of_part(part), text_on(part))
     }
 

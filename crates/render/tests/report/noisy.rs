@@ -132,3 +132,22 @@ fn a_report_of_noise_is_not_green_and_one_of_ranks_far_from_their_gpus_says_so_i
     assert!(document.verdict[0].starts_with("Rank 1 runs far from its GPU"), "{:?}", document.verdict);
     Ok(())
 }
+
+#[test]
+fn a_page_says_in_words_how_its_answer_stands_and_paints_no_figure_that_is_none() -> Result<(), Box<dyn Error>> {
+    let document = Document::from_json(&gallery("pingpong")?)?;
+    let page = |document: &Document| render::html::page(&[("a.json".to_owned(), document.clone())]);
+
+    let quiet = page(&document);
+    assert!(quiet.contains("<p class=\"standing\">Nothing wrong found</p>"), "{}", &quiet[..2000]);
+    let mut noisy = made_noisy(document);
+    noisy.verdict = analysis::headline::with_advice(said(&noisy));
+    let noisy = page(&noisy);
+    assert!(noisy.contains("<p class=\"standing\">No verdict</p>"));
+
+    // The interval of a time and that of its rate have other ends.
+    let is_grey = |page: &str| page.contains("#b8bdc6");
+    assert!(is_grey(&noisy) && !is_grey(&quiet));
+    assert!(noisy.contains("H2D ± "), "the noise stands where the figure would");
+    Ok(())
+}
