@@ -67,7 +67,7 @@ impl Contend {
             config.timing = TimingChoice::Host;
         }
         let rows = match args.ranks_per_gpu {
-            Some(each) if !one_device => rows_of_each_gpu(each, ranks / each),
+            Some(each) if !one_device => rows_of_each_device(each, ranks / each, device_kind(&plan)),
             _ => rows(survey, &plan, one_device),
         };
         config.max_time = config::time_for(&args.measuring, rows.len() * config.directions.len());
@@ -151,16 +151,21 @@ impl Contend {
     }
 }
 
-/// Each rank alone; then all GPUs at once, with one, two, … and `each` ranks on every one. The ranks of the first round
-/// over the GPUs come first.
-fn rows_of_each_gpu(each: usize, gpus: usize) -> Vec<Together> {
-    let all = (0..each * gpus).collect();
+/// What the ranks copy to, in words.
+fn device_kind(plan: &Plan) -> &'static str {
+    if plan.ranks.iter().all(|rank| matches!(rank.target.id, TargetId::Gpu(_))) { "GPUs" } else { "nodes" }
+}
+
+/// Each rank alone; then all devices at once, with one, two, … and `each` ranks on every one. The ranks of the first round
+/// over the devices come first.
+fn rows_of_each_device(each: usize, devices: usize, kind: &str) -> Vec<Together> {
+    let all = (0..each * devices).collect();
     let mut rows = vec![Together { name: "alone".to_owned(), ranks: all, order: Order::Alone, shares: None }];
     rows.extend((1..=each).map(|count| Together {
-        name: format!("{} on each of {gpus} GPUs", counted(count, "rank")),
-        ranks: (0..count * gpus).collect(),
+        name: format!("{} on each of {devices} {kind}", counted(count, "rank")),
+        ranks: (0..count * devices).collect(),
         order: Order::Simultaneous,
-        shares: (count > 1).then(|| "the ranks of each GPU share it".to_owned()),
+        shares: (count > 1).then(|| format!("{count} ranks share each of the {kind}")),
     }));
     rows
 }
@@ -191,8 +196,7 @@ fn rows(survey: &Survey, plan: &Plan, one_device: bool) -> Vec<Together> {
         } else {
             let of = |at: u32| plan.ranks.get(at as usize).map(|rank| rank.target.index);
             let indices: IdSet = set.iter().filter_map(of).collect();
-            let kind =
-                if plan.ranks.iter().all(|rank| matches!(rank.target.id, TargetId::Gpu(_))) { "GPUs" } else { "nodes" };
+            let kind = device_kind(plan);
             if indices.len() == set.len() { format!("{kind} {indices}") } else { format!("ranks {set}") }
         };
         let ranks = set.iter().map(|at| at as usize).collect();
@@ -284,6 +288,10 @@ impl ContendOptions {
         }
         let targets = chosen_for_ranks(self.measuring.gpus.as_ref(), available.clone())?;
         let targets = match self.ranks_per_gpu {
+            Some(_) if (1..targets.len()).any(|at| targets[..at].contains(&targets[at])) => {
+                let text = "--gpus names a GPU twice, and --ranks-per-gpu says how many ranks each has: name it once";
+                return Err(Fault::usage(text));
+            }
             Some(ranks) => vec![targets; ranks].concat(),
             None => targets,
         };

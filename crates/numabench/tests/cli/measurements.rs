@@ -131,6 +131,9 @@ fn ranks_on_each_of_several_gpus_share_their_own_gpus_rate_and_the_path_of_all()
         assert!((sum / 18.0 - 1.0).abs() < 0.1, "{}: {sum} GB/s together", text(case, "/group"));
     }
     assert!(findings(&document)[1].contains("1 rank on each of 2 GPUs"), "{:?}", findings(&document));
+
+    let twice = ["--ranks-per-gpu", "2", "--gpus", "0,0,1", "--reps", "6"];
+    described(&kinds::tried()[0], devices, "contend", &twice)?.refused(2, &["--ranks-per-gpu"]);
     Ok(())
 }
 
