@@ -34,7 +34,7 @@ const APART: f64 = 0.05;
 
 /// The sentences; none for a document without cases.
 pub fn answer(document: &Document) -> Vec<String> {
-    let cases = headline(document);
+    let cases = answering_cases(document);
     let mut said: Vec<String> = trouble(document).into_iter().chain(far_from_gpus(document)).collect();
     if let Some(figures) = figures(document, &cases) {
         said.push(figures);
@@ -49,7 +49,7 @@ pub fn answer(document: &Document) -> Vec<String> {
 }
 
 /// The cases that the answer is given by: one size, one kind of memory, one order.
-fn headline(document: &Document) -> Vec<&Case> {
+fn answering_cases(document: &Document) -> Vec<&Case> {
     let whole = |case: &&Case| case.group.is_none() && case.range_bytes.is_none();
     let measured: Vec<&Case> =
         document.cases.iter().filter(whole).filter(|case| summaries(case).next().is_some()).collect();
@@ -105,10 +105,12 @@ fn figures(document: &Document, cases: &[&Case]) -> Option<String> {
         (true, Order::Simultaneous) => " at once",
         (true, _) => ", one after the other",
     };
+
     let each: Vec<String> = cases.iter().map(|case| direction_rates(document, case, ranks.len())).collect();
     let (size, memory) = (units::size(first.bytes), words::memory(first.memory));
     let is_cached = cases.iter().flat_map(|case| &case.ranks).any(cached::is_cached);
     let cache = if is_cached { "; partly in the CPU's cache" } else { "" };
+
     Some(format!(
         "{}{how}: {} ({size}, {memory} memory{}{cache}).",
         subject(document, &ranks),
@@ -129,11 +131,13 @@ fn subject(document: &Document, ranks: &BTreeSet<u32>) -> String {
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let on_nodes = if document.nodes.len() > 1 { format!(" on {} nodes", document.nodes.len()) } else { String::new() };
+
     if document.platform.kind == PlatformKind::Host {
         let who =
             if ranks.len() == 1 { "Host memory".to_owned() } else { format!("{} ranks in host memory", ranks.len()) };
         return format!("{who}, no GPU{on_nodes}");
     }
+
     match (ranks.len(), devices.len()) {
         (1, _) => name(document, devices.first().copied().unwrap_or_default()),
         (ranks, devices) if ranks == devices => format!("{devices} GPUs{on_nodes}"),
@@ -158,12 +162,14 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
     let value = |summary: &Summary| if by_time { summary.median_ns } else { summary.median_bytes_per_s };
     let show = |value: f64| if by_time { units::duration_ns(value) } else { gigabytes(value) };
     let unit = if by_time { "" } else { " GB/s" };
+
     let (known, noisy): (Vec<_>, Vec<_>) =
         summaries(case).partition(|(_, summary)| headline::is_known(headline::of_summary(summary)));
     let mut found: Vec<(u32, f64)> = known.iter().map(|(result, summary)| (result.rank, value(summary))).collect();
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
     let widest = noisy.iter().map(|(_, summary)| headline::of_summary(summary)).reduce(f64::max);
     let too_noisy = widest.map(headline::too_noisy);
+
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
         return format!("{direction} {}", too_noisy.as_deref().unwrap_or("not measured"));
     };
@@ -173,6 +179,7 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         let width = width.map_or(String::new(), |width| format!(" ± {:.1} %", (width * 100.0).max(0.1)));
         return format!("{direction} {}{unit}{width}", show(lowest.1));
     }
+
     let middle = (found[found.len() / 2].1 + found[(found.len() - 1) / 2].1) / 2.0;
     // Where one is far below, the middle is not what each has.
     let (of, each) = match found.len() {
@@ -186,6 +193,7 @@ fn direction_rates(document: &Document, case: &Case, ranks: usize) -> String {
         let range = if by_time { units::duration_range(low, high) } else { units::range(low / 1e9, high / 1e9) };
         text.push_str(&format!(" ({range})"));
     }
+
     if let Some(too_noisy) = too_noisy {
         text.push_str(&format!(", {} of {ranks} ranks only, others {too_noisy}", found.len()));
     } else if found.len() < ranks {
@@ -230,6 +238,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
     let comparisons = comparisons(&costs);
     let keep = comparisons.iter().filter(|found| found.keeps(SHARED, ALPHA)).count();
     let mut findings = comparisons.into_iter().map(|found| found.finding);
+
     let mut found: Vec<(usize, usize, String)> = Vec::new();
     let mut undecided = 0;
     for (case, costs) in cases.iter().zip(&costs).filter(|(_, costs)| !costs.is_empty()) {
@@ -242,6 +251,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
         let range = if most - least < 1.0 { format!("{most:.0} %") } else { format!("{least:.0}–{most:.0} %") };
         found.push((losses.len(), costs.len(), format!("{range} {}", words::direction_in(document, case.direction))));
     }
+
     let all = found.iter().map(|(_, all, _)| *all).max()?;
     let least = found.iter().map(|(_, all, _)| *all).min()?;
     // A rank without a figure is not one that loses nothing.
@@ -261,6 +271,7 @@ fn cost(document: &Document, cases: &[&Case]) -> Option<String> {
             ),
         });
     }
+
     let most = losing.iter().map(|(lost, _, _)| *lost).max()?;
     let who = match most {
         1 if all > 1 => format!("1 of {all} ranks loses"),
@@ -295,6 +306,10 @@ fn shared_path(document: &Document, cases: &[&Case], losing: usize) -> &'static 
     let of = |rank: &&Rank| ranks.contains(&rank.rank);
     let devices: BTreeSet<&str> = document.ranks.iter().filter(of).map(|rank| &rank.asked.device[..]).collect();
     let has_own = devices.len() == ranks.len() && document.platform.kind != PlatformKind::Host;
+    // Ranks that share a PU wait for each other there too.
+    let pus: BTreeSet<u32> = document.ranks.iter().filter(of).map(|rank| rank.asked.pu).collect();
+    let has_own = has_own && pus.len() == ranks.len();
+
     let is_large = cases.iter().all(|case| case.bytes >= LEAST_FOR_RATES);
     let is_path = losing > 1 && has_own && is_large && document.nodes.len() <= 1;
     if is_path { ": GPUs share a path to memory" } else { "" }
@@ -311,6 +326,7 @@ fn unknown_cost(document: &Document, cases: &[&Case]) -> Option<String> {
     if devices.len() < 2 || !only_at_once || has_reason {
         return None;
     }
+
     let is_known = |summary: &Summary| headline::is_known(headline::of_summary(summary));
     let percent = |result: &RankResult| match &result.outcome {
         Outcome::Measured { percent_of_bound, .. } if result.summary().is_some_and(is_known) => *percent_of_bound,
@@ -372,6 +388,7 @@ fn proof(document: &Document) -> Option<String> {
     let measured = || document.cases.iter().flat_map(summaries).map(|(result, _)| result);
     let rank = |result: &RankResult| document.ranks.iter().find(|rank| rank.rank == result.rank);
     measured().next()?;
+
     let unseen = measured().filter(|result| result.seen_before.is_none() || result.seen_after.is_none()).count();
     let elsewhere = measured().any(|result| rank(result).is_some_and(|rank| is_otherwise(rank, &[result])));
     let on_gpu = document.platform.kind != PlatformKind::Host;
@@ -390,6 +407,7 @@ fn proof(document: &Document) -> Option<String> {
     } else {
         "NOT EVERYTHING VERIFIED"
     };
+
     let complete = if document.status == Status::Complete { "; complete" } else { "" };
     Some(format!("{placed}; {verified}{complete}."))
 }

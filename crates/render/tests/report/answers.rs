@@ -57,6 +57,19 @@ fn the_first_lines_count_and_sum_the_ranks_that_have_a_figure() {
 }
 
 #[test]
+fn gpus_are_said_to_share_a_path_only_where_their_ranks_have_a_pu_and_a_gpu_each() {
+    let claims = |document: &Document| answer(document).iter().any(|sentence| sentence.contains("share a path"));
+    let whole = samples::eight_ranks();
+    assert!(claims(&whole));
+    let mut one_pu = whole.clone();
+    one_pu.ranks[1].asked.pu = one_pu.ranks[0].asked.pu;
+    assert!(!claims(&one_pu), "ranks on one PU wait for each other there");
+    let mut one_gpu = whole;
+    one_gpu.ranks[1].asked.device = one_gpu.ranks[0].asked.device.clone();
+    assert!(!claims(&one_gpu), "ranks on one GPU share that");
+}
+
+#[test]
 fn a_sweep_tells_no_latency_that_may_be_none_and_where_no_line_fits_what_its_ends_took()
 -> Result<(), report::read::ReadError> {
     let mut sweep = Document::from_json(include_bytes!("../../../../docs/gallery/sweep.json"))?;
