@@ -203,8 +203,8 @@ pub struct Pingpong {
     /// The clock: auto times pinned copies of 1 MiB and more on the device, everything else on the host
     #[arg(long, value_parser = one_of(CLOCKS), default_value = "auto", help_heading = "How it is measured")]
     pub timing: TimingChoice,
-    /// All ranks at once, one after the other, or both and the contention penalty [default: at once, and of several GPUs
-    /// each alone for six blocks]
+    /// All ranks at once, one after the other, or both and the contention penalty [default: at once, and with GPUs each
+    /// of several ranks alone for six blocks]
     #[arg(long, value_parser = one_of(ORDERS), help_heading = "How it is measured")]
     pub order: Option<OrderAsked>,
     /// Seed of the payload and of the order of blocks

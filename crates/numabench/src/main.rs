@@ -15,6 +15,7 @@ mod progress;
 mod result_output;
 mod rules;
 mod schemas;
+mod short_help;
 mod terminal;
 mod version;
 

@@ -121,7 +121,8 @@ fn on_screen(table: &str, fix: &[String], width: usize, screen: usize) -> String
         text.push_str(&format!("{}: numabench check … | less has all\n", stats::units::counted(left_out, "more note")));
     }
     if height(&text) > screen {
-        text.push_str(&format!("Answer: {}\n", all.first().map_or("", |answer| answer)));
+        let answer = table.lines().next().unwrap_or_default();
+        text.push_str(&format!("{}\n", render::terminal::answer_again(answer, width)));
     }
     text
 }

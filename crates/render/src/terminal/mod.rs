@@ -62,6 +62,7 @@ pub use place::place;
 pub(crate) use place_answer::answer as place_answer;
 pub(crate) use plane::caption as plane_caption;
 pub use reference::references;
+pub use screen::answer_again;
 pub use table::{SCREEN, Style, table, table_beside};
 pub use trial::trial;
 pub(crate) use trial::word as trial_verdict;

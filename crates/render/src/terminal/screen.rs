@@ -33,7 +33,7 @@ fn appended(mut page: Page, end: Page) -> Page {
 }
 
 /// The answer once more in a line: its beginning and an ellipsis where it is longer.
-pub(super) fn answer_again(answer: &str, width: usize) -> String {
+pub fn answer_again(answer: &str, width: usize) -> String {
     let line = format!("Answer: {answer}");
     if line.chars().count() <= width {
         return line;
