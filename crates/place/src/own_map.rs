@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use placement::{NodePlaces, Place, Strategy, Target};
+use stats::units::counted;
 use stats::{IdList, IdSet};
 use topo::Topology;
 
@@ -31,7 +32,7 @@ pub enum OwnMapError {
     #[error("two maps are called {0}: each wants a name of its own")]
     Twice(String),
     /// As many PUs as ranks are needed.
-    #[error("the map {name} names {pus} PUs for {ranks} ranks: name one PU for each rank, or say --ranks {pus}")]
+    #[error("the map {name} names {} for {}: name one PU for each rank, or say --ranks {pus}", counted(*pus, "PU"), counted(*ranks, "rank"))]
     Count {
         /// The map.
         name: String,

@@ -159,10 +159,16 @@ fn maps_of_the_users_own_are_measured_in_turn_with_the_strategies() -> Done {
     assert!(of("first").is_none(), "{}", document["candidates"]);
     assert!(list(&document, "/notes").iter().any(|note| note.as_str().is_some_and(|note| note.starts_with("first "))));
 
-    for wrong in ["swapped=0,1,1", "swapped=0,0", "swapped=0,4095", "close=0,1", "0,1", "swapped=1,0 --map swapped=0,1"]
-    {
+    for (wrong, why) in [
+        ("swapped=0", "names 1 PU for 2 ranks"),
+        ("swapped=0,0", "PU 0 twice"),
+        ("swapped=0,4095", "4095, which are not allowed"),
+        ("close=0,1", "that of a strategy"),
+        ("0,1", "is no map"),
+        ("swapped=1,0 --map swapped=0,1", "two maps"),
+    ] {
         let wrong: Vec<&str> = wrong.split(' ').collect();
-        run(&[&SHORT[..], &two, &["--map"], &wrong].concat()).refused(2, &[]);
+        run(&[&SHORT[..], &two, &["--map"], &wrong].concat()).refused(2, &[why]);
     }
     run(&["place", "--map", "a=0,1"]).refused(2, &["--measure"]);
     Ok(())
