@@ -89,7 +89,9 @@ fn a_terminal_gets_the_answer_first() -> Done {
         assert!(words.contains("no GPU took part, host memory alone was sent"), "{}", ended.out);
         let quiet =
             mpi.host(2, &["--size", "8B", "--pattern", "ping-pong", "--max-time", "1s", "--quiet", "--color", "never"]);
-        assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
+        // On a busy machine the answer is longer: what to do about noise.
+        assert!(!quiet.out.trim_end().contains("\n\n"), "the answer alone: {}", quiet.out);
+        assert!(quiet.out.contains("too noisy") || quiet.out.lines().count() == 1, "{}", quiet.out);
     }
     Ok(())
 }
